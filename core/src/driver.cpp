@@ -1,0 +1,7 @@
+#include "tessera/driver.h"
+
+namespace tessera {
+
+Driver::~Driver() = default;
+
+}  // namespace tessera
