@@ -1,0 +1,53 @@
+// RegionAllocator: large pieces of the process's address space. Reservations take the lowest place
+// that fits, as the H200's driver was seen to do; other allocations the highest.
+//
+// Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tessera/address.h"
+
+namespace tessera::sim {
+
+class RegionAllocator {
+ public:
+  // `windows`: where regions may lie; they do not overlap.
+  explicit RegionAllocator(const std::vector<AddressRange>& windows);
+
+  // The lowest free place at or after `from` for `size` bytes, at a multiple of `alignment`.
+  [[nodiscard]] std::optional<AddressRange> take_lowest(Bytes size, Bytes alignment,
+                                                        DeviceAddress from);
+  // The highest free place.
+  [[nodiscard]] std::optional<AddressRange> take_highest(Bytes size, Bytes alignment);
+  void give_back(AddressRange region);
+  [[nodiscard]] std::string check_invariants() const;
+
+ private:
+  // Gaps of [2^i, 2^(i+1)) bytes are in class i.
+  static constexpr std::size_t class_count = 64;
+  struct Place {
+    AddressRange gap;
+    DeviceAddress address;
+  };
+
+  [[nodiscard]] static std::size_t class_of(Bytes size) noexcept;
+  [[nodiscard]] AddressRange gap_at(std::uint64_t begin) const;
+  [[nodiscard]] std::optional<Place> find_lowest(Bytes size, Bytes alignment,
+                                                 DeviceAddress from) const;
+  [[nodiscard]] std::optional<Place> find_highest(Bytes size, Bytes alignment) const;
+  AddressRange take_at(const Place& place, Bytes size);
+  void add_gap(AddressRange gap);
+  void remove_gap(AddressRange gap);
+
+  std::map<std::uint64_t, std::uint64_t> gaps_;  // begin -> end
+  std::array<std::set<std::uint64_t>, class_count> begins_by_class_;
+};
+
+}  // namespace tessera::sim
