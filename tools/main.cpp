@@ -1,0 +1,125 @@
+// The `tessera` command: reads the command line and hands over to the verb.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "demo.h"
+#include "ipc_child.h"
+#include "record.h"
+#include "replay.h"
+#include "worker.h"
+
+namespace {
+
+using namespace tessera::tools;
+
+// The options that say which driver to use.
+void add_backend_options(CLI::App& verb, BackendOptions& backend, const char* kinds_help) {
+  verb.add_option_function<std::string>(
+          "--backend",
+          [&backend](const std::string& name) {
+            backend.kind = name == "cuda" ? BackendKind::cuda : BackendKind::sim;
+          },
+          kinds_help)
+      ->check(CLI::Validator(
+          [](const std::string& name) {
+            return name == "sim" || name == "cuda"
+                       ? std::string()
+                       : "there is no backend `" + name + "`; use sim or cuda";
+          },
+          "sim|cuda"));
+  verb.add_option("--profile", backend.profile,
+                  "Of the simulator: a built-in profile's name or a profile file")
+      ->capture_default_str();
+  verb.add_option("--devices", backend.devices, "How many devices the machine has")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+}
+
+void add_run_options(CLI::App& verb, RunOptions& run, const char* kinds_help) {
+  add_backend_options(verb, run.backend, kinds_help);
+  verb.add_option("--jobs", run.jobs, "Worker processes at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  verb.add_option("--batch", run.batch, "Cases that share a worker process at most; 1: none")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  verb.add_flag("--isolate", run.isolate,
+                "Run in worker processes also on the simulator (always so with --backend cuda)");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Replays and records what CUDA's virtual memory calls answer.");
+  app.name("tessera");
+  app.require_subcommand(1);
+  std::function<int()> run_verb;
+
+  ReplayOptions replay_options;
+  CLI::App* replay_verb =
+      app.add_subcommand("replay", "Run the cases of files and print each call with its answer");
+  add_run_options(*replay_verb, replay_options.run, "sim (the default) or cuda");
+  replay_verb->add_flag("--check", replay_options.check,
+                        "Compare with the answers in the files instead, and print differences");
+  replay_verb->add_option("FILE", replay_options.files, "Scenario files, .vmm or .vmm.gz")
+      ->required();
+  replay_verb->callback(
+      [&] { run_verb = [&] { return static_cast<int>(replay(replay_options)); }; });
+
+  RecordOptions record_options;
+  record_options.run.backend.kind = BackendKind::cuda;
+  CLI::App* record_verb = app.add_subcommand(
+      "record", "Run the cases of files on a GPU and write them with the answers they got");
+  add_run_options(*record_verb, record_options.run, "sim or cuda (the default)");
+  record_verb->add_option("--repeat", record_options.repeat, "Run so often, mark what varies")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  record_verb->add_option("-o,--output", record_options.output,
+                          "The file to write (.gz: compressed); a directory for several files");
+  record_verb->add_option("FILE", record_options.files, "Scenario files, .vmm or .vmm.gz")
+      ->required();
+  record_verb->callback(
+      [&] { run_verb = [&] { return static_cast<int>(record(record_options)); }; });
+
+  DemoOptions demo_options;
+  CLI::App* demo_verb =
+      app.add_subcommand("demo", "Replay the recordings of real GPUs and show what each call does");
+  demo_verb->add_option("--recordings", demo_options.recordings, "The directory with recordings");
+  demo_verb->callback([&] { run_verb = [&] { return static_cast<int>(demo(demo_options)); }; });
+
+  BackendOptions hidden_backend;
+  CLI::App* worker = app.add_subcommand(worker_verb)->group("");
+  add_backend_options(*worker, hidden_backend, "sim or cuda");
+  worker->callback([&] { run_verb = [&] { return worker_main(hidden_backend); }; });
+
+  std::uint64_t child_size = 0;
+  unsigned child_value = 0;
+  CLI::App* child = app.add_subcommand(ipc_child_verb)->group("");
+  add_backend_options(*child, hidden_backend, "sim or cuda");
+  child->add_option("--size", child_size)->required();
+  child->add_option("--value", child_value)->required();
+  child->callback([&] {
+    run_verb = [&] {
+      return ipc_child_main(hidden_backend, {.file_descriptor = ipc_child_descriptor,
+                                             .size = tessera::Bytes(child_size),
+                                             .value = static_cast<std::uint8_t>(child_value)});
+    };
+  });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (app.get_subcommands().empty() && error.get_exit_code() != 0) {
+      complain(
+          (argc > 1 ? "no verb `" + std::string(argv[1]) + "`" : std::string("no verb given")) +
+          "; use replay, record or demo (tessera --help)");
+      return static_cast<int>(ExitStatus::unusable);
+    }
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::unusable);
+  }
+  return run_verb();
+}
