@@ -1,0 +1,89 @@
+#include "tessera/scenario/compare.h"
+
+#include <gtest/gtest.h>
+
+#include "tessera/scenario/reader.h"
+
+namespace tessera::scenario {
+namespace {
+
+// Whether the answer is right for a line with an expected one.
+bool agrees_with(std::string_view line, std::string_view got, bool serial = false) {
+  const auto call = read_call(line);
+  return agrees(std::get<Call>(call), Answer::from_text(got), {.serial = serial});
+}
+
+TEST(Compare, WantsTheSameResult) {
+  EXPECT_TRUE(agrees_with("release h0 => OK", "OK"));
+  EXPECT_FALSE(agrees_with("release h0 => OK", "INVALID_VALUE"));
+  EXPECT_FALSE(agrees_with("release h0 => INVALID_VALUE", "OK"));
+}
+
+TEST(Compare, TakesAnyErrorForACrash) {
+  EXPECT_TRUE(agrees_with("release h0 => CRASH signal=11", "INVALID_VALUE"));
+  EXPECT_TRUE(agrees_with("release h0 => CRASH signal=11", "CRASH signal=6"));
+  EXPECT_FALSE(agrees_with("release h0 => CRASH signal=11", "OK"));
+  EXPECT_FALSE(agrees_with("release h0 => INVALID_VALUE", "CRASH signal=11"));
+}
+
+TEST(Compare, WantsTheExtrasThatTheFileHas) {
+  EXPECT_TRUE(agrees_with("getaccess r0 => OK flags=3", "OK flags=3"));
+  EXPECT_FALSE(agrees_with("getaccess r0 => OK flags=3", "OK flags=1"));
+  EXPECT_FALSE(agrees_with("getaccess r0 => OK flags=3", "OK"));
+  EXPECT_TRUE(agrees_with("retain h1 r0 => OK", "OK same=h0"));
+  EXPECT_FALSE(agrees_with("devattr 1 dev=9 => INVALID_DEVICE v=-1", "INVALID_DEVICE v=0"));
+}
+
+TEST(Compare, TakesAlignmentFromWhatWasAskedUp) {
+  EXPECT_TRUE(
+      agrees_with("reserve r0 size=4u align=4M => OK aligned=8388608", "OK aligned=4194304"));
+  EXPECT_FALSE(
+      agrees_with("reserve r0 size=4u align=4M => OK aligned=8388608", "OK aligned=2097152"));
+  EXPECT_TRUE(agrees_with("reserve r0 size=4u => OK aligned=2097152", "OK aligned=2097152"));
+  EXPECT_FALSE(agrees_with("reserve r0 size=4u => OK aligned=2097152", "OK aligned=4096"));
+  EXPECT_TRUE(agrees_with("alloc p0 size=1 => OK aligned=2097152", "OK aligned=512"));
+  EXPECT_FALSE(agrees_with("alloc p0 size=1 => OK aligned=512", "OK aligned=4"));
+  EXPECT_FALSE(agrees_with("alloc p0 size=1 => OK aligned=512", "OK"));
+}
+
+TEST(Compare, LooksAtUsedMemoryOnlyInSerialCases) {
+  EXPECT_TRUE(agrees_with("meminfo => OK used_delta=1", "OK used_delta=2"));
+  EXPECT_FALSE(agrees_with("meminfo => OK used_delta=1", "OK used_delta=2", true));
+  EXPECT_TRUE(agrees_with("meminfo => OK free=1", "OK free=2", true));
+}
+
+TEST(Compare, TakesWhatIsMarkedAsVarying) {
+  EXPECT_TRUE(agrees_with("attr r0 which=mapped => OK|INVALID_VALUE v=*", "INVALID_VALUE"));
+  EXPECT_TRUE(agrees_with("attr r0 which=mapped => OK|INVALID_VALUE v=*", "OK v=7"));
+  EXPECT_FALSE(agrees_with("attr r0 which=mapped => OK|INVALID_VALUE v=*", "NOT_FOUND"));
+}
+
+TEST(Compare, LooksAtTheCallsOfAChildThatBothName) {
+  const char* line =
+      "ipc.child fd=f0 size=1u val=1 => OK child=[import:OK other:OK export:INVALID_VALUE]";
+  EXPECT_TRUE(agrees_with(line, "OK child=[import:OK export:INVALID_VALUE more:OK]"));
+  EXPECT_FALSE(agrees_with(line, "OK child=[import:OK export:OK]"));
+}
+
+TEST(MergeAnswers, KeepsWhatIsTheSameAndMarksTheRest) {
+  const auto merged = [](std::string_view first, std::string_view second) {
+    return merge_answers(Answer::from_text(first), Answer::from_text(second)).text();
+  };
+  EXPECT_EQ(merged("OK a=1", "OK a=1"), "OK a=1");
+  EXPECT_EQ(merged("OK a=1 b=2", "OK a=1 b=3"), "OK a=1 b=*");
+  EXPECT_EQ(merged("OK a=1", "UNKNOWN"), "OK|UNKNOWN a=*");
+  EXPECT_EQ(merged("OK|UNKNOWN a=*", "OK a=1"), "OK|UNKNOWN a=*");
+  EXPECT_EQ(merged("OK|UNKNOWN a=*", "NOT_FOUND b=1"), "OK|UNKNOWN|NOT_FOUND a=* b=*");
+}
+
+// A recording that was made of several runs agrees with each of them.
+TEST(MergeAnswers, AgreesWithEachOfTheRuns) {
+  const Answer first = Answer::from_text("OK v=1 id=0");
+  const Answer second = Answer::from_text("OK v=2");
+  const Call call = {.operation = Version{}, .expected = merge_answers(first, second)};
+  EXPECT_TRUE(agrees(call, first, {}));
+  EXPECT_TRUE(agrees(call, second, {}));
+}
+
+}  // namespace
+}  // namespace tessera::scenario

@@ -1,0 +1,133 @@
+#include "tessera/scenario/writer.h"
+
+#include <gtest/gtest.h>
+
+#include "tessera/scenario/reader.h"
+
+namespace tessera::scenario {
+namespace {
+
+using namespace symbols;
+
+void expect_unchanged(const std::string& text) {
+  const auto result = read_scenario(text, "test");
+  ASSERT_TRUE(std::holds_alternative<Scenario>(result)) << to_string(std::get<ReadError>(result));
+  EXPECT_EQ(to_string(std::get<Scenario>(result)), text);
+}
+
+TEST(Writer, PrintsWhatWasReadToTheSameBytes) {
+  expect_unchanged("");
+  expect_unchanged("\n\n# only comments\n");
+  expect_unchanged("# head\n\ncase a\n  # why\n  release h0 => OK\n\n  # last\nend\n# tail\n");
+  expect_unchanged("case a\r\n  release h0 => OK\r\nend\r\n");
+  expect_unchanged("case  a   serial noctx \n\trelease  h0  \n end\n# no newline");
+  expect_unchanged("case a\nend");
+  expect_unchanged("case a\n  map r0 handle=h0 size=0x10 off=00 => OK  a=1\nend\n");
+  expect_unchanged("case a\n  create h0 size=1u comp=1 comp=2 handle=3\nend\n");
+}
+
+// Every operation, with every key, in the canonical spelling.
+TEST(Writer, SpellsEveryOperationAsItReadsIt) {
+  const char* const lines[] = {
+      "granularity type=managed loc=host dev=1 handle=fd+fabric rdma=1 comp=1 usage=1 opt=rec "
+      "prop=null out=null",
+      "reserve r0 size=8u align=2M at=r1+1u flags=1 out=null",
+      "addrfree r0+1u size=8u",
+      "create h0 size=1u type=pinned loc=host_numa_current dev=-1 handle=16 rdma=1 comp=2 "
+      "usage=255 "
+      "reserved=1 win32meta=1 flags=1 prop=null out=null",
+      "release h0",
+      "props h0 out=null",
+      "map r0 size=1u handle=h0 off=4K flags=1",
+      "unmap r0 size=1u",
+      "setaccess r0 size=1u loc=host dev=1 prot=w desc=device:0:rw,9:-1:7 count=2",
+      "getaccess r0 loc=none dev=2 out=null location=null",
+      "retain h1 r0+1",
+      "same h0 0xdead",
+      "export f0 handle=h0 type=win32 flags=1 out=null",
+      "import h1 fd=-1 type=none",
+      "close f0",
+      "openfd f1 kind=memfd",
+      "ipc.child fd=f0 size=1u val=9",
+      "memset r0 size=16 val=3",
+      "htod r0 size=16 val=3",
+      "expect r0 size=16 val=3",
+      "dtod r0 r1 size=16",
+      "kread r0",
+      "kwrite r0",
+      "hostread r0",
+      "hostwrite r0",
+      "meminfo total=1",
+      "meminfo0",
+      "alloc p0 size=1",
+      "free p0",
+      "managed p0 size=1",
+      "allocasync p0 size=1",
+      "hostalloc p0 size=1",
+      "attr r0 which=mapping_base",
+      "attr r0 which=99",
+      "sameblock r0 r1 which=buffer_id",
+      "addrrange r0",
+      "dmabuf r0 size=1u",
+      "ctx.retain dev=1",
+      "ctx.release dev=1",
+      "ctx.reset dev=1",
+      "ctx.none",
+      "ctx.create c0 dev=1",
+      "ctx.set primary1",
+      "ctx.destroy c0",
+      "ctx.sync",
+      "peer.can a=0 b=1",
+      "peer.enable dev=1",
+      "version",
+      "devcount",
+      "devname dev=0",
+      "devmem dev=0",
+      "devattr 102 dev=0",
+  };
+  std::vector<bool> seen(std::variant_size_v<Operation>);
+  for (const char* line : lines) {
+    const auto result = read_call(line);
+    ASSERT_TRUE(std::holds_alternative<Call>(result)) << to_string(std::get<ReadError>(result));
+    const Operation& operation = std::get<Call>(result).operation;
+    seen[operation.index()] = true;
+    EXPECT_EQ(to_string(operation), line);
+    EXPECT_EQ(std::string_view(line).substr(0, operation_name(operation).size()),
+              operation_name(operation));
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_TRUE(seen[i]) << "operation " << i << " is not in this test";
+  }
+}
+
+TEST(Writer, PrintsCasesBuiltInCode) {
+  Case built;
+  built.name = "built";
+  built.start = Start::nothing;
+  built.calls = {
+      {.operation = Reserve{.result = r(0), .size = granules(8)},
+       .expected = Answer().add("aligned", std::uint64_t{2097152})},
+      {.operation = Create{.result = h(0),
+                           .size = Bytes(2U << 20U),
+                           .properties = {.handle_types = HandleTypes::fabric}},
+       .lines_before = {"  # then memory"}},
+      {.operation = Map{.address = r(0) + granules(1), .size = granules(1), .handle = h(0)}}};
+  EXPECT_EQ(to_string(built),
+            "case built noinit\n"
+            "  reserve r0 size=8u => OK aligned=2097152\n"
+            "  # then memory\n"
+            "  create h0 size=2M handle=fabric\n"
+            "  map r0+1u size=1u handle=h0\n"
+            "end\n");
+}
+
+TEST(Writer, DropsASpellingThatNoLongerFits) {
+  auto result = read_scenario("case  a\n  map r0 handle=h0 size=1u => OK\nend\n", "test");
+  Scenario& scenario = std::get<Scenario>(result);
+  std::get<Map>(scenario.cases[0].calls[0].operation).size = granules(2);
+  scenario.cases[0].serial = true;
+  EXPECT_EQ(to_string(scenario), "case a serial\n  map r0 size=2u handle=h0 => OK\nend\n");
+}
+
+}  // namespace
+}  // namespace tessera::scenario
