@@ -84,10 +84,8 @@ ExitStatus replay(const ReplayOptions& options) {
     return all_ran ? ExitStatus::same : ExitStatus::different;
   }
   if (run_again != 0) {
-    print(
-        std::to_string(run_again) +
-        " cases differed after others in the same process; run again, each in its own, they count "
-        "as they answered there\n");
+    print("run again in a process of their own, having differed after others in one: " +
+          std::to_string(run_again) + " cases; the second answers count\n");
   }
   for (const std::string& line : comparison.shown) {
     print(line + "\n");

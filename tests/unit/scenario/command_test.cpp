@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 struct CommandResult {
   int exit_code = -1;
@@ -126,6 +127,15 @@ TEST_F(Command, GivesTheSameAnswersFromWorkers) {
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.output, "checked 1339 calls in 209 cases: 0 differ\n");
   }
+}
+
+TEST_F(Command, RunsDifferencesFromSharedWorkersAgainAlone) {
+  const std::string path = file("d.vmm", "case a\n  release null => OK\nend\n");
+  const CommandResult shared_worker = run("replay --check --isolate " + path);
+  EXPECT_EQ(shared_worker.exit_code, 1);
+  EXPECT_THAT(shared_worker.output, AllOf(HasSubstr("run again"), HasSubstr("1 differ\n")));
+  const CommandResult own_worker = run("replay --check --isolate --batch 1 " + path);
+  EXPECT_THAT(own_worker.output, Not(HasSubstr("run again")));
 }
 
 constexpr const char* shared =

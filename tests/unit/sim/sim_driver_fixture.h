@@ -21,6 +21,8 @@ using test::is_ok_and_holds;
 
 inline constexpr DeviceOrdinal device_0{0};
 inline constexpr DeviceOrdinal device_1{1};
+// A multiple of 2 MiB so large that adding as much wraps.
+inline constexpr Bytes last_unit{~std::uint64_t{0} << 21U};
 
 // The value; without one the test ends here.
 template <class T>
