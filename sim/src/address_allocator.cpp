@@ -13,7 +13,7 @@ AddressAllocator::AddressAllocator(const std::vector<AddressRange>& windows, Byt
       granularity_(granularity),
       regions_(windows),
       next_age_(std::numeric_limits<std::uint64_t>::max()) {
-  TESSERA_CHECK(is_aligned(block, granularity));
+  TESSERA_CHECK(is_power_of_two(granularity) && is_power_of_two(block) && block >= granularity);
 }
 
 std::size_t AddressAllocator::class_of(Bytes size) const noexcept {
@@ -32,7 +32,11 @@ std::optional<DeviceAddress> AddressAllocator::fit(const Block& block, Bytes siz
                                                    DeviceAddress from) {
   for (const AddressRange& gap : block.gaps) {
     const Bytes lowest(std::max(gap.begin(), from).value());
-    const DeviceAddress place(align_up(lowest, alignment).value());
+    const auto aligned = checked_align_up(lowest, alignment);
+    if (!aligned) {
+      continue;
+    }
+    const DeviceAddress place(aligned->value());
     if (place < gap.end() && gap.end() - place >= size) {
       return place;
     }
@@ -103,16 +107,15 @@ std::optional<SlabIndex> AddressAllocator::block_around(DeviceAddress address) c
   return place.value();
 }
 
-std::optional<AddressRange> AddressAllocator::take_hint(const Request& request) {
+std::optional<AddressRange> AddressAllocator::take_hint(const Request& request, Bytes alignment) {
   const auto index = block_around(request.hint);
   const auto wanted = AddressRange::make(request.hint, request.size);
-  if (!index || !wanted) {
+  if (!index || !wanted || !is_aligned(request.hint, alignment)) {
     return std::nullopt;
   }
   const auto& gaps = blocks_[*index].gaps;
-  const bool is_free = std::any_of(gaps.begin(), gaps.end(), [&](const AddressRange& gap) {
-    return gap.contains(*wanted);
-  });
+  const bool is_free = std::any_of(gaps.begin(), gaps.end(),
+                                   [&](const AddressRange& gap) { return gap.contains(*wanted); });
   return is_free ? std::optional(take_at(*index, request.hint, request.size)) : std::nullopt;
 }
 
@@ -162,9 +165,8 @@ std::optional<AddressRange> AddressAllocator::take_in_new_block(const Request& r
     return std::nullopt;
   }
   const Bytes block_alignment = std::max(alignment, block_size_);
-  auto region = request.prefers_top
-                    ? regions_.take_highest(*size, block_alignment)
-                    : regions_.take_lowest(*size, block_alignment, request.hint);
+  auto region = request.prefers_top ? regions_.take_highest(*size, block_alignment)
+                                    : regions_.take_lowest(*size, block_alignment, request.hint);
   if (!region && !request.hint.is_null()) {
     region = regions_.take_lowest(*size, block_alignment, DeviceAddress());
   }
@@ -181,16 +183,26 @@ std::optional<AddressRange> AddressAllocator::take_in_new_block(const Request& r
 }
 
 std::optional<AddressRange> AddressAllocator::take(const Request& request) {
+  if (request.size.is_zero()) {
+    return std::nullopt;
+  }
+  TESSERA_CHECK(is_aligned(request.size, granularity_));
   const Bytes alignment = std::max(request.alignment, granularity_);
   if (!request.hint.is_null()) {
-    if (const auto range = take_hint(request)) {
+    if (const auto range = take_hint(request, alignment)) {
       return range;
     }
   }
   if (const auto range = take_in_blocks(request, alignment)) {
     return range;
   }
-  return take_in_new_block(request, alignment);
+  if (const auto range = take_in_new_block(request, alignment)) {
+    return range;
+  }
+  // Rather below the hint than nowhere.
+  return request.hint.is_null()
+             ? std::nullopt
+             : take_in_blocks({.size = request.size, .alignment = alignment}, alignment);
 }
 
 void AddressAllocator::give_back(AddressRange range) {
@@ -203,10 +215,12 @@ void AddressAllocator::give_back(AddressRange range) {
     return;
   }
   change_gaps(*index, [&range](Block& changed) {
-    auto above = std::lower_bound(changed.gaps.begin(), changed.gaps.end(), range.begin(),
-                                  [](const AddressRange& gap, DeviceAddress begin) {
-                                    return gap.begin() < begin;
-                                  });
+    auto above = std::lower_bound(
+        changed.gaps.begin(), changed.gaps.end(), range.begin(),
+        [](const AddressRange& gap, DeviceAddress begin) { return gap.begin() < begin; });
+    TESSERA_CHECK(changed.range.contains(range));
+    TESSERA_CHECK(above == changed.gaps.end() || range.end() <= above->begin());
+    TESSERA_CHECK(above == changed.gaps.begin() || std::prev(above)->end() <= range.begin());
     AddressRange merged = range;
     if (above != changed.gaps.end() && above->begin() == merged.end()) {
       merged = AddressRange(merged.begin(), above->end() - merged.begin());

@@ -30,17 +30,18 @@ class AddressAllocator {
   AddressAllocator(const std::vector<AddressRange>& windows, Bytes block, Bytes granularity);
 
   struct Request {
-    Bytes size;                 // a multiple of the granularity
-    Bytes alignment = {};       // a power of two, or zero for any
-    DeviceAddress hint = {};    // null: none
-    bool prefers_top = false;   // a new block goes to the highest free place
+    Bytes size;                // a multiple of the granularity
+    Bytes alignment = {};      // a power of two, or zero for any
+    DeviceAddress hint = {};   // null: none
+    bool prefers_top = false;  // a new block goes to the highest free place
   };
-  // Nothing when there is no such place.
+  // Nothing when there is no such place, or for a size of zero.
   [[nodiscard]] std::optional<AddressRange> take(const Request& request);
   // `range` is one that `take` gave.
   void give_back(AddressRange range);
-  // What the driver keeps for itself, at the highest free place: only `free`, relative to its begin,
-  // can be taken, as if each were a block; the first is the newest. The begin; nothing without room.
+  // What the driver keeps for itself, at the highest free place: only `free`, relative to its
+  // begin, can be taken, as if each were a block; the first is the newest. The begin; nothing
+  // without room.
   [[nodiscard]] std::optional<DeviceAddress> take_for_driver(Bytes size,
                                                              const std::vector<AddressRange>& free);
   [[nodiscard]] std::string check_invariants() const;
@@ -61,9 +62,8 @@ class AddressAllocator {
   [[nodiscard]] static std::optional<DeviceAddress> fit(const Block& block, Bytes size,
                                                         Bytes alignment, DeviceAddress from);
   [[nodiscard]] std::optional<SlabIndex> block_around(DeviceAddress address) const;
-  [[nodiscard]] std::optional<AddressRange> take_hint(const Request& request);
-  [[nodiscard]] std::optional<AddressRange> take_in_blocks(const Request& request,
-                                                           Bytes alignment);
+  [[nodiscard]] std::optional<AddressRange> take_hint(const Request& request, Bytes alignment);
+  [[nodiscard]] std::optional<AddressRange> take_in_blocks(const Request& request, Bytes alignment);
   [[nodiscard]] std::optional<AddressRange> take_in_new_block(const Request& request,
                                                               Bytes alignment);
   AddressRange take_at(SlabIndex block, DeviceAddress place, Bytes size);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <random>
 #include <vector>
@@ -16,8 +15,6 @@
 namespace tessera::sim {
 namespace {
 
-constexpr DeviceAddress no_hint;
-
 // Blocks of 8 granules, 4 bytes each.
 constexpr Bytes granule = 4_B;
 constexpr Bytes block = 32_B;
@@ -26,190 +23,198 @@ AddressAllocator allocator_of(std::uint64_t begin, std::uint64_t end) {
   return AddressAllocator({range(begin, end)}, block, granule);
 }
 
-TEST(AddressAllocator, FillsABlockFromItsBegin) {
-  AddressAllocator addresses = allocator_of(0, 320);
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(288, 292));
-  EXPECT_EQ(addresses.take(8_B, 0_B, no_hint), range(292, 300));
-  EXPECT_EQ(addresses.take(20_B, 0_B, no_hint), range(300, 320));
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(256, 260)) << "a new block below the last";
-  EXPECT_EQ(addresses.check_invariants(), "");
-}
+// --- As measured on an H200: granules of 2 MiB ---
 
-TEST(AddressAllocator, TakesTheLowestBlockWithRoom) {
-  AddressAllocator addresses = allocator_of(0, 320);
-  EXPECT_EQ(addresses.take(28_B, 0_B, no_hint), range(288, 316));
-  EXPECT_EQ(addresses.take(24_B, 0_B, no_hint), range(256, 280));
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(280, 284)) << "both have room";
-  EXPECT_EQ(addresses.take(8_B, 0_B, no_hint), range(224, 232)) << "none has";
-  EXPECT_EQ(addresses.check_invariants(), "");
-}
+constexpr Bytes u = 2_MiB;
 
-TEST(AddressAllocator, GivesWholeBlocksBack) {
-  AddressAllocator addresses = allocator_of(0, 64);
-  const auto first = addresses.take(4_B, 0_B, no_hint);
-  const auto second = addresses.take(4_B, 0_B, no_hint);
-  ASSERT_TRUE(first && second);
-  EXPECT_FALSE(addresses.take(64_B, 0_B, no_hint)) << "the upper block is shared";
-  addresses.give_back(*first);
-  EXPECT_FALSE(addresses.take(64_B, 0_B, no_hint));
-  addresses.give_back(*second);
-  EXPECT_EQ(addresses.take(64_B, 0_B, no_hint), range(0, 64));
-  EXPECT_EQ(addresses.check_invariants(), "");
-}
-
-TEST(AddressAllocator, FillsHolesFirst) {
-  AddressAllocator addresses = allocator_of(0, 320);
-  std::vector<AddressRange> taken;
-  for (int i = 0; i < 8; ++i) {
-    taken.push_back(*addresses.take(4_B, 0_B, no_hint));
+class MeasuredAddresses : public testing::Test {
+ protected:
+  std::uint64_t take(std::uint64_t granules, Bytes alignment = {}, std::uint64_t hint = 0) {
+    const auto taken =
+        addresses.take({.size = u * granules, .alignment = alignment, .hint = DeviceAddress(hint)});
+    EXPECT_EQ(addresses.check_invariants(), "");
+    return taken ? taken->begin().value() : 0;
   }
-  addresses.give_back(taken[2]);
-  addresses.give_back(taken[5]);
-  addresses.give_back(taken[6]);
-  EXPECT_EQ(addresses.take(8_B, 0_B, no_hint), range(308, 316)) << "the first hole is too small";
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), taken[2]);
+  void give_back(std::uint64_t begin, std::uint64_t granules) {
+    addresses.give_back({DeviceAddress(begin), u * granules});
+    EXPECT_EQ(addresses.check_invariants(), "");
+  }
+
+  AddressAllocator addresses = AddressAllocator(
+      {range(0x3'0200'0000, 0x100'0000'0000), range(0x100'0400'0000, 0x5555'5400'0000)}, 32_MiB, u);
+};
+
+TEST_F(MeasuredAddresses, FillABlockThenOpenTheNext) {
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(take(1), 0x3'0200'0000 + i * u.value());
+  }
+  EXPECT_EQ(take(1), 0x3'0400'0000U);
+}
+
+TEST_F(MeasuredAddresses, UseTheRestOfTheNewestBlockFirst) {
+  EXPECT_EQ(take(16), 0x3'0200'0000U);
+  EXPECT_EQ(take(4), 0x3'0400'0000U);
+  EXPECT_EQ(take(20), 0x3'0600'0000U);
+  EXPECT_EQ(take(1), 0x3'0880'0000U) << "the rest of the newest";
+  EXPECT_EQ(take(12), 0x3'0480'0000U) << "only the older block has room";
+  EXPECT_EQ(take(12), 0x3'0a00'0000U) << "none has";
+}
+
+TEST_F(MeasuredAddresses, UseTheRestOfTheLastOfSeveral) {
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(take(20), 0x3'0200'0000 + i * 0x400'0000);
+  }
+  EXPECT_EQ(take(1), 0x3'1200'0000 + 20 * u.value());
+}
+
+TEST_F(MeasuredAddresses, UseTheLowestPlaceForANewBlock) {
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(take(16), 0x3'0200'0000 + i * 0x200'0000);
+  }
+  give_back(0x3'0400'0000, 16);
+  EXPECT_EQ(take(16), 0x3'0400'0000U);
+  give_back(0x3'0200'0000, 16);
+  give_back(0x3'0600'0000, 16);
+  EXPECT_EQ(take(32), 0x3'0a00'0000U);
+  EXPECT_EQ(take(16), 0x3'0200'0000U);
+  EXPECT_EQ(take(16), 0x3'0600'0000U);
+}
+
+TEST_F(MeasuredAddresses, MakeABlockAsLargeAsTheAlignment) {
+  EXPECT_EQ(take(1, 1_GiB), 0x3'4000'0000U);
+  EXPECT_EQ(take(1, 64_MiB), 0x3'4400'0000U);
+  EXPECT_EQ(take(20), 0x3'4020'0000U) << "after the first";
+  EXPECT_EQ(take(16), 0x3'4420'0000U) << "after the second";
+  EXPECT_EQ(take(512), 0x3'8000'0000U) << "the block ends";
+}
+
+TEST_F(MeasuredAddresses, HonourHintsInsideAndOutsideBlocks) {
+  EXPECT_EQ(take(1), 0x3'0200'0000U);
+  EXPECT_EQ(take(1, {}, 0x3'0300'0000), 0x3'0300'0000U) << "free in a block";
+  EXPECT_EQ(take(1, {}, 0x4'0000'0000), 0x4'0000'0000U) << "free, outside all blocks";
+  EXPECT_EQ(take(1, {}, 0x3'1000'0000), 0x4'0020'0000U) << "a block above has room";
+  EXPECT_EQ(take(16, {}, 0x3'1000'0000), 0x3'1000'0000U) << "none has";
+  EXPECT_EQ(take(16, {}, 0x5'0080'0000), 0x5'0200'0000U) << "the lowest place above";
+  EXPECT_EQ(take(1, {}, 0x100'0000'0000), 0x100'0400'0000U) << "between windows";
+}
+
+// --- Each rule ---
+
+TEST(AddressAllocator, GivesBlocksBackWhenTheyAreEmpty) {
+  AddressAllocator addresses = allocator_of(0, 64);
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(0, 4));
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(4, 8));
+  EXPECT_FALSE(addresses.take({.size = 64_B}));
+  addresses.give_back(range(0, 4));
+  EXPECT_FALSE(addresses.take({.size = 64_B})) << "the block is not empty";
+  addresses.give_back(range(4, 8));
+  EXPECT_EQ(addresses.take({.size = 64_B}), range(0, 64));
+  addresses.give_back(range(0, 64));
+  EXPECT_EQ(addresses.take({.size = 64_B}), range(0, 64));
   EXPECT_EQ(addresses.check_invariants(), "");
 }
 
-TEST(AddressAllocator, GivesLargeRangesARegionOfTheirOwn) {
+TEST(AddressAllocator, FillsTheFirstHoleThatFits) {
   AddressAllocator addresses = allocator_of(0, 320);
-  const auto large = addresses.take(36_B, 0_B, no_hint);
-  EXPECT_EQ(large, range(256, 292)) << "whole blocks, as high as they fit";
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(224, 228)) << "nobody shares the rest";
-  EXPECT_EQ(addresses.take(32_B, 0_B, no_hint), range(192, 224)) << "just a block";
-  addresses.give_back(*large);
-  EXPECT_EQ(addresses.take(64_B, 0_B, no_hint), range(256, 320)) << "the rest was given back too";
-  EXPECT_EQ(addresses.check_invariants(), "");
-}
-
-TEST(AddressAllocator, AlignsInsideBlocks) {
-  AddressAllocator addresses = allocator_of(0, 320);
-  EXPECT_EQ(addresses.take(4_B, 16_B, no_hint), range(288, 292));
-  EXPECT_EQ(addresses.take(4_B, 16_B, no_hint), range(304, 308));
-  EXPECT_EQ(addresses.take(4_B, 16_B, no_hint), range(256, 260)) << "a new block";
-  EXPECT_EQ(addresses.take(4_B, 8_B, no_hint), range(264, 268));
-  EXPECT_EQ(addresses.take(4_B, 1_B, no_hint), range(260, 264)) << "granules at the least";
+  EXPECT_EQ(addresses.take({.size = 32_B}), range(0, 32));
+  addresses.give_back(range(0, 32));
+  for (std::uint64_t at = 0; at < 32; at += 4) {
+    EXPECT_EQ(addresses.take({.size = 4_B}), range(at, at + 4));
+  }
+  addresses.give_back(range(8, 12));
+  addresses.give_back(range(24, 28));
+  addresses.give_back(range(20, 24));
+  EXPECT_EQ(addresses.take({.size = 8_B}), range(20, 28)) << "the first hole is too small";
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(8, 12));
   EXPECT_EQ(addresses.check_invariants(), "");
 }
 
 TEST(AddressAllocator, LooksPastABlockThatCannotAlign) {
   AddressAllocator addresses = allocator_of(0, 320);
-  EXPECT_EQ(addresses.take(8_B, 0_B, no_hint), range(288, 296));
-  EXPECT_EQ(addresses.take(28_B, 0_B, no_hint), range(256, 284));
-  EXPECT_EQ(addresses.take(4_B, 8_B, no_hint), range(296, 300))
-      << "the lower block's last granule is not aligned";
-}
-
-TEST(AddressAllocator, GivesAlignmentsBeyondABlockARegion) {
-  AddressAllocator addresses = allocator_of(0, 320);
-  const auto aligned = addresses.take(4_B, 128_B, no_hint);
-  EXPECT_EQ(aligned, range(256, 260));
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(288, 292)) << "its block is not shared";
-  EXPECT_EQ(addresses.take(4_B, 128_B, no_hint), range(128, 132));
-  EXPECT_EQ(addresses.take(4_B, 512_B, no_hint), range(0, 4));
-  EXPECT_FALSE(addresses.take(4_B, 512_B, no_hint));
-  addresses.give_back(*aligned);
-  EXPECT_EQ(addresses.take(4_B, 256_B, no_hint), range(256, 260));
-  EXPECT_EQ(addresses.check_invariants(), "");
-}
-
-TEST(AddressAllocator, HonoursAHintInsideABlock) {
-  AddressAllocator addresses = allocator_of(0, 320);
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(288, 292));
-  EXPECT_EQ(addresses.take(8_B, 0_B, DeviceAddress(304)), range(304, 312));
-  EXPECT_EQ(addresses.take(8_B, 0_B, DeviceAddress(312)), range(312, 320)) << "up to its end";
-  EXPECT_EQ(addresses.check_invariants(), "");
+  EXPECT_EQ(addresses.take({.size = 8_B}), range(0, 8));
+  EXPECT_EQ(addresses.take({.size = 28_B}), range(32, 60));
+  EXPECT_EQ(addresses.take({.size = 4_B, .alignment = 8_B}), range(8, 12))
+      << "the newest block's last granule is not aligned";
+  EXPECT_EQ(addresses.take({.size = 4_B, .alignment = 1_B}), range(60, 64)) << "granules at least";
 }
 
 TEST(AddressAllocator, PassesOverAHintThatCannotBe) {
-  // Where each goes instead, in a block with one granule taken.
   const auto take_with = [](Bytes size, Bytes alignment, std::uint64_t hint) {
     AddressAllocator addresses = allocator_of(64, 320);
-    EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(288, 292));
-    const auto taken = addresses.take(size, alignment, DeviceAddress(hint));
+    EXPECT_EQ(addresses.take({.size = 4_B}), range(64, 68));
+    const auto taken =
+        addresses.take({.size = size, .alignment = alignment, .hint = DeviceAddress(hint)});
     EXPECT_EQ(addresses.check_invariants(), "");
     return taken;
   };
-  EXPECT_EQ(take_with(4_B, 0_B, 288), range(292, 296)) << "taken";
-  EXPECT_EQ(take_with(8_B, 0_B, 316), range(292, 300)) << "runs past the block";
-  EXPECT_EQ(take_with(4_B, 0_B, 256), range(292, 296)) << "in no block yet";
-  EXPECT_EQ(take_with(4_B, 0_B, 8), range(292, 296)) << "outside the window";
-  EXPECT_EQ(take_with(4_B, 0_B, 320), range(292, 296)) << "behind the last block";
-  EXPECT_EQ(take_with(4_B, 0_B, 302), range(292, 296)) << "not on a granule";
-  EXPECT_EQ(take_with(4_B, 16_B, 312), range(304, 308)) << "not aligned as asked";
-  EXPECT_EQ(take_with(4_B, 16_B, 304), range(304, 308)) << "aligned as asked";
-  EXPECT_EQ(take_with(36_B, 0_B, 292), range(224, 260)) << "larger than a block";
-  EXPECT_EQ(take_with(4_B, 0_B, ~std::uint64_t{0}), range(292, 296)) << "the end of all addresses";
+  EXPECT_EQ(take_with(4_B, 0_B, 64), range(68, 72)) << "taken";
+  EXPECT_EQ(take_with(4_B, 0_B, 8), range(68, 72)) << "below all blocks: they are above";
+  EXPECT_EQ(take_with(8_B, 0_B, 92), range(96, 104)) << "runs past the block";
+  EXPECT_EQ(take_with(4_B, 0_B, 82), range(84, 88)) << "not on a granule";
+  EXPECT_EQ(take_with(4_B, 16_B, 84), range(96, 100)) << "not aligned, nor room after it";
+  EXPECT_EQ(take_with(4_B, 0_B, 320), range(96, 100)) << "above all: a new block anywhere";
+  EXPECT_EQ(take_with(4_B, 16_B, ~std::uint64_t{0}), range(96, 100)) << "aligning it wraps";
 }
 
-TEST(AddressAllocator, UsesSeveralWindows) {
-  // The upper one has room for a block but not where it begins; the lower one has two.
-  AddressAllocator addresses({range(0, 64), range(100, 170)}, block, granule);
-  EXPECT_EQ(addresses.take(32_B, 0_B, no_hint), range(128, 160));
-  EXPECT_EQ(addresses.take(32_B, 0_B, no_hint), range(32, 64));
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(0, 4));
-  EXPECT_EQ(addresses.take(28_B, 0_B, no_hint), range(4, 32));
-  EXPECT_FALSE(addresses.take(4_B, 0_B, no_hint)) << "what is left of the windows is no block";
-  EXPECT_EQ(addresses.check_invariants(), "");
+TEST(AddressAllocator, TakesBelowTheHintRatherThanNothing) {
+  AddressAllocator addresses = allocator_of(0, 32);
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(0, 4));
+  EXPECT_EQ(addresses.take({.size = 4_B, .hint = DeviceAddress(64)}), range(4, 8));
+  EXPECT_FALSE(addresses.take({.size = 32_B, .hint = DeviceAddress(64)}));
 }
 
-TEST(AddressAllocator, GivesNothingMoreWhenExhausted) {
-  AddressAllocator addresses = allocator_of(0, 64);
-  EXPECT_FALSE(addresses.take(68_B, 0_B, no_hint));
-  EXPECT_FALSE(addresses.take(Bytes(~std::uint64_t{3}), 0_B, no_hint)) << "rounding up wraps";
-  const auto all = addresses.take(64_B, 0_B, no_hint);
-  ASSERT_TRUE(all);
-  EXPECT_FALSE(addresses.take(4_B, 0_B, no_hint));
-  addresses.give_back(*all);
-  EXPECT_TRUE(addresses.take(4_B, 0_B, no_hint));
-  EXPECT_EQ(addresses.check_invariants(), "");
-}
-
-TEST(AddressAllocator, HasBlocksOfOneGranuleAndOfSixtyFour) {
-  AddressAllocator single({range(0, 16)}, 4_B, 4_B);
-  EXPECT_EQ(single.take(4_B, 0_B, no_hint), range(12, 16));
-  EXPECT_EQ(single.take(8_B, 0_B, no_hint), range(4, 12));
-  EXPECT_EQ(single.take(4_B, 0_B, no_hint), range(0, 4));
-  EXPECT_FALSE(single.take(4_B, 0_B, no_hint));
-  EXPECT_EQ(single.check_invariants(), "");
-  AddressAllocator many({range(0, 128)}, 64_B, 1_B);
-  EXPECT_EQ(many.take(64_B, 0_B, no_hint), range(64, 128));
-  EXPECT_EQ(many.take(63_B, 0_B, no_hint), range(0, 63));
-  EXPECT_EQ(many.take(1_B, 0_B, no_hint), range(63, 64));
-  EXPECT_FALSE(many.take(1_B, 0_B, no_hint));
-  many.give_back(range(64, 128));
-  EXPECT_EQ(many.take(1_B, 0_B, no_hint), range(64, 65));
-  EXPECT_EQ(many.check_invariants(), "");
-}
-
-TEST(AddressAllocator, SharesTheBlockOfTheDriver) {
+TEST(AddressAllocator, OpensBlocksAtTheTopForWhatPrefersIt) {
   AddressAllocator addresses = allocator_of(0, 320);
-  EXPECT_EQ(addresses.take_shared_block({range(0, 4), range(9, 14)}), DeviceAddress(288));
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(292, 296));
-  EXPECT_EQ(addresses.take(8_B, 0_B, no_hint), range(304, 312)) << "parts of granules are taken";
-  addresses.give_back(range(292, 296));
-  addresses.give_back(range(304, 312));
-  EXPECT_EQ(addresses.take(32_B, 0_B, no_hint), range(256, 288)) << "the driver's stay for good";
+  EXPECT_EQ(addresses.take({.size = 4_B, .prefers_top = true}), range(288, 292));
+  EXPECT_EQ(addresses.take({.size = 36_B, .prefers_top = true}), range(224, 260));
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(260, 264)) << "blocks are for all";
+  EXPECT_EQ(addresses.take({.size = 32_B}), range(0, 32));
   EXPECT_EQ(addresses.check_invariants(), "");
 }
 
-TEST(AddressAllocator, SharesOnlyTheFirstOfTheDriversBlocks) {
-  AddressAllocator addresses = allocator_of(0, 320);
-  EXPECT_EQ(addresses.take_shared_block({range(0, 16), range(28, 40), range(64, 68)}),
-            DeviceAddress(224));
-  EXPECT_EQ(addresses.take(12_B, 0_B, no_hint), range(240, 252));
-  EXPECT_EQ(addresses.take(4_B, 0_B, no_hint), range(192, 196));
-  EXPECT_EQ(addresses.take(4_B, 0_B, DeviceAddress(300)), range(196, 200))
-      << "above its first block nobody gets in";
+TEST(AddressAllocator, UsesSeveralWindowsUntilTheyAreExhausted) {
+  AddressAllocator addresses({range(100, 170), range(0, 64)}, block, granule);
+  EXPECT_EQ(addresses.take({.size = 64_B}), range(0, 64));
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(128, 132));
+  EXPECT_EQ(addresses.take({.size = 28_B}), range(132, 160));
+  EXPECT_FALSE(addresses.take({.size = 4_B})) << "what is left of the windows is no block";
+  EXPECT_FALSE(addresses.take({.size = Bytes(~std::uint64_t{3})})) << "rounding up wraps";
   EXPECT_EQ(addresses.check_invariants(), "");
+  AddressAllocator none(std::vector<AddressRange>{}, block, granule);
+  EXPECT_FALSE(none.take({.size = 4_B}));
 }
 
-TEST(AddressAllocator, TakesNoAddressesWhenItCannotShareABlock) {
+TEST(AddressAllocator, GivesNothingForNothing) {
   AddressAllocator addresses = allocator_of(0, 64);
-  EXPECT_FALSE(addresses.take_shared_block({}));
-  EXPECT_FALSE(addresses.take_shared_block({range(0, 4), range(96, 100)})) << "too large";
-  EXPECT_FALSE(addresses.take_shared_block({range(32, 36)})) << "nothing in the shared block";
-  EXPECT_EQ(addresses.take(64_B, 0_B, no_hint), range(0, 64));
+  EXPECT_FALSE(addresses.take({.size = 0_B}));
+  EXPECT_FALSE(addresses.take({.size = 0_B, .alignment = 64_B, .hint = DeviceAddress(32)}));
+  EXPECT_EQ(addresses.take({.size = 64_B}), range(0, 64));
+  EXPECT_EQ(addresses.check_invariants(), "");
+}
+
+TEST(AddressAllocator, KeepsTheDriversAddressesForGood) {
+  AddressAllocator addresses = allocator_of(0, 320);
+  EXPECT_EQ(addresses.take_for_driver(60_B, {range(4, 8), range(40, 56)}), DeviceAddress(256));
+  EXPECT_EQ(addresses.take({.size = 8_B}), range(296, 304)) << "the first is too small";
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(260, 264)) << "the first is the newest";
+  EXPECT_EQ(addresses.take({.size = 4_B, .hint = DeviceAddress(308)}), range(308, 312));
+  addresses.give_back(range(260, 264));
+  addresses.give_back(range(296, 304));
+  addresses.give_back(range(308, 312));
+  EXPECT_EQ(addresses.check_invariants(), "");
+  EXPECT_EQ(addresses.take({.size = 16_B}), range(296, 312)) << "free again, and still there";
+  EXPECT_EQ(addresses.take({.size = 256_B}), range(0, 256));
+  EXPECT_EQ(addresses.take({.size = 4_B}), range(260, 264));
+  EXPECT_FALSE(addresses.take({.size = 4_B}));
+  EXPECT_EQ(addresses.check_invariants(), "");
+}
+
+TEST(AddressAllocator, KeepsNothingForTheDriverWithoutRoom) {
+  AddressAllocator addresses = allocator_of(0, 64);
+  EXPECT_FALSE(addresses.take_for_driver(0_B, {}));
+  EXPECT_FALSE(addresses.take_for_driver(65_B, {range(0, 4)}));
+  EXPECT_FALSE(addresses.take_for_driver(Bytes(~std::uint64_t{0}), {}));
+  EXPECT_EQ(addresses.take({.size = 64_B}), range(0, 64));
   EXPECT_EQ(addresses.check_invariants(), "");
 }
 
@@ -218,55 +223,66 @@ class NaiveAllocator {
  public:
   explicit NaiveAllocator(const std::vector<AddressRange>& windows) : regions_(windows) {}
 
-  std::optional<AddressRange> take(Bytes size, Bytes alignment, DeviceAddress hint) {
-    alignment = std::max(alignment, granule);
-    if (size > block || alignment > block) {
-      const auto region = regions_.take(align_up(size, block), std::max(alignment, block));
-      return region ? std::optional(AddressRange(region->begin(), size)) : std::nullopt;
-    }
-    for (const auto& [base, inside] : blocks_) {
-      if (is_aligned(hint, alignment) && base <= hint && hint < base + block &&
-          inside.is_free({hint, size})) {
-        return take_at(hint, size);
+  std::optional<AddressRange> take(const AddressAllocator::Request& request) {
+    const Bytes alignment = std::max(request.alignment, granule);
+    for (Block& some : blocks_) {
+      const AddressRange wanted(request.hint, request.size);
+      if (!request.hint.is_null() && is_aligned(request.hint, alignment) &&
+          some.free.is_free(wanted) && some.range.contains(wanted)) {
+        some.free.take_exactly(wanted);
+        return wanted;
       }
     }
-    for (const auto& [base, inside] : blocks_) {
-      for (DeviceAddress at = base; at < base + block; at = at + granule) {
-        if (is_aligned(at, alignment) && inside.is_free({at, size})) {
-          return take_at(at, size);
-        }
-      }
+    if (const auto range = take_in_blocks(request.size, alignment, request.hint)) {
+      return range;
     }
-    const auto region = regions_.take(block, block);
+    const Bytes size = align_up(std::max(request.size, alignment), block);
+    const Bytes block_alignment = std::max(alignment, block);
+    auto region = request.prefers_top ? regions_.take_highest(size, block_alignment)
+                                      : regions_.take_lowest(size, block_alignment, request.hint);
     if (!region) {
-      return std::nullopt;
+      region = regions_.take_lowest(size, block_alignment, DeviceAddress());
     }
-    blocks_.emplace(region->begin(), NaiveRegions({*region}));
-    return take_at(region->begin(), size);
+    if (!region) {
+      return take_in_blocks(request.size, alignment, DeviceAddress());
+    }
+    blocks_.insert(blocks_.begin(), {*region, NaiveRegions({*region}), false});
+    return take_in_blocks(request.size, alignment, region->begin());
+  }
+  void take_for_driver(Bytes size, const std::vector<AddressRange>& free) {
+    const auto region = regions_.take_highest(align_up(size, block), block);
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      const AddressRange some(region->begin() + Bytes(free[i].begin().value()), free[i].size());
+      blocks_.push_back({some, NaiveRegions({some}), true});
+    }
   }
   void give_back(AddressRange taken) {
-    const DeviceAddress base(align_down(Bytes(taken.begin().value()), block).value());
-    const auto found = blocks_.find(base);
-    if (found == blocks_.end()) {
-      regions_.give_back({taken.begin(), align_up(taken.size(), block)});
-      return;
-    }
-    found->second.give_back(taken);
-    if (found->second.is_free({base, block})) {
-      blocks_.erase(found);
-      regions_.give_back({base, block});
+    const auto around = std::find_if(blocks_.begin(), blocks_.end(),
+                                     [&](const Block& some) { return some.range.contains(taken); });
+    around->free.give_back(taken);
+    if (!around->is_driver && around->free.is_free(around->range)) {
+      regions_.give_back(around->range);
+      blocks_.erase(around);
     }
   }
 
  private:
-  AddressRange take_at(DeviceAddress at, Bytes size) {
-    const DeviceAddress base(align_down(Bytes(at.value()), block).value());
-    blocks_.at(base).take_exactly({at, size});
-    return {at, size};
+  struct Block {
+    AddressRange range;
+    NaiveRegions free;
+    bool is_driver;
+  };
+  std::optional<AddressRange> take_in_blocks(Bytes size, Bytes alignment, DeviceAddress from) {
+    for (Block& some : blocks_) {
+      if (const auto range = some.free.take_lowest(size, alignment, from)) {
+        return range;
+      }
+    }
+    return std::nullopt;
   }
 
   NaiveRegions regions_;
-  std::map<DeviceAddress, NaiveRegions> blocks_;
+  std::vector<Block> blocks_;  // the newest first
 };
 
 TEST(AddressAllocator, AgreesWithANaiveOne) {
@@ -275,6 +291,11 @@ TEST(AddressAllocator, AgreesWithANaiveOne) {
     std::mt19937_64 random(seed);
     AddressAllocator addresses(windows, block, granule);
     NaiveAllocator naive(windows);
+    const bool has_driver = seed % 2 == 0;
+    if (has_driver) {
+      ASSERT_TRUE(addresses.take_for_driver(60_B, {range(4, 8), range(32, 56)}));
+      naive.take_for_driver(60_B, {range(4, 8), range(32, 56)});
+    }
     std::vector<AddressRange> taken;
     for (int step = 0; step < 1'500; ++step) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", step " << step);
@@ -288,8 +309,10 @@ TEST(AddressAllocator, AgreesWithANaiveOne) {
         const Bytes size = granule * (1 + random() % (random() % 6 == 0 ? 24 : 5));
         const Bytes alignment(random() % 2 == 0 ? 0 : 1ULL << random() % 8);
         const DeviceAddress hint(random() % 2 == 0 ? 0 : random() % 720);
-        const auto got = addresses.take(size, alignment, hint);
-        ASSERT_EQ(got, naive.take(size, alignment, hint));
+        const AddressAllocator::Request request = {
+            .size = size, .alignment = alignment, .hint = hint, .prefers_top = random() % 4 == 0};
+        const auto got = addresses.take(request);
+        ASSERT_EQ(got, naive.take(request));
         if (got) {
           ASSERT_TRUE(alignment.is_zero() || is_aligned(got->begin(), alignment));
           taken.push_back(*got);
@@ -300,22 +323,27 @@ TEST(AddressAllocator, AgreesWithANaiveOne) {
     for (const AddressRange& some : taken) {
       addresses.give_back(some);
     }
-    EXPECT_EQ(addresses.take(256_B, 0_B, no_hint), range(416, 672)) << "all was given back";
-    EXPECT_EQ(addresses.take(256_B, 0_B, no_hint), range(32, 288));
+    EXPECT_EQ(addresses.take({.size = 256_B}), range(32, 288)) << "all was given back";
+    EXPECT_EQ(addresses.take({.size = 192_B}), range(416, 608));
   }
 }
 
 TEST(AddressAllocatorDeathTest, RefusesWhatItNeverGave) {
   AddressAllocator addresses = allocator_of(0, 320);
-  ASSERT_EQ(addresses.take(4_B, 0_B, no_hint), range(288, 292));
-  EXPECT_DEATH(addresses.give_back(range(292, 296)), "check failed");
-  EXPECT_DEATH(addresses.give_back(range(288, 296)), "check failed");
+  ASSERT_EQ(addresses.take({.size = 4_B}), range(0, 4));
+  EXPECT_DEATH(addresses.give_back(range(4, 8)), "check failed");
+  EXPECT_DEATH(addresses.give_back(range(0, 8)), "check failed");
+  EXPECT_DEATH(addresses.give_back(range(0, 64)), "check failed");
+  EXPECT_DEATH(addresses.give_back(range(64, 68)), "check failed");
+  EXPECT_DEATH(static_cast<void>(addresses.take({.size = 5_B})), "check failed");
 }
 
-TEST(AddressAllocatorDeathTest, HasOneToSixtyFourWholeGranulesInABlock) {
-  EXPECT_DEATH(AddressAllocator({range(0, 320)}, 65_B, 1_B), "check failed");
-  EXPECT_DEATH(AddressAllocator({range(0, 320)}, 6_B, 4_B), "check failed");
+TEST(AddressAllocatorDeathTest, WantsPowersOfTwo) {
+  EXPECT_DEATH(AddressAllocator({range(0, 320)}, 24_B, 4_B), "check failed");
+  EXPECT_DEATH(AddressAllocator({range(0, 320)}, 32_B, 3_B), "check failed");
+  EXPECT_DEATH(AddressAllocator({range(0, 320)}, 2_B, 4_B), "check failed");
   EXPECT_DEATH(AddressAllocator({range(0, 320)}, 0_B, 4_B), "check failed");
+  EXPECT_DEATH(AddressAllocator({range(0, 320)}, 32_B, 0_B), "check failed");
 }
 
 }  // namespace

@@ -46,12 +46,12 @@ using Blocks = AddressSpaceTest;
 using Mappings = AddressSpaceTest;
 
 TEST_F(Reservations, AreFoundAtEachOfTheirAddresses) {
-  const auto base = space.reserve(8_B, 0_B, no_hint);
-  ASSERT_EQ(base, DeviceAddress(3'168));
-  EXPECT_EQ(space.reservation_at(DeviceAddress(3'167)), std::nullopt);
-  EXPECT_EQ(space.reservation_at(DeviceAddress(3'168)), range(3'168, 3'176));
-  EXPECT_EQ(space.reservation_at(DeviceAddress(3'175)), range(3'168, 3'176));
-  EXPECT_EQ(space.reservation_at(DeviceAddress(3'176)), std::nullopt);
+  const auto base = space.reserve(8_B, 0_B, DeviceAddress(320));
+  ASSERT_EQ(base, DeviceAddress(320));
+  EXPECT_EQ(space.reservation_at(DeviceAddress(319)), std::nullopt);
+  EXPECT_EQ(space.reservation_at(DeviceAddress(320)), range(320, 328));
+  EXPECT_EQ(space.reservation_at(DeviceAddress(327)), range(320, 328));
+  EXPECT_EQ(space.reservation_at(DeviceAddress(328)), std::nullopt);
   EXPECT_EQ(space.check_invariants(), "");
 }
 
@@ -170,21 +170,21 @@ TEST_F(Blocks, AreCutByARangeThatHasAPartOfThem) {
   EXPECT_TRUE(space.cuts_block(range(0, 350)));
 }
 
-TEST_F(Blocks, OfTheDriverShareWithReservations) {
-  space.add_driver_blocks({range(16, 20)}, {range(0, 4), range(8, 12)});
-  EXPECT_EQ(space.block_count(), 2U) << "what is only reserved has none";
+TEST_F(Blocks, OfTheDriverLieAtTheTop) {
+  space.add_driver_addresses(32_B, {range(4, 8), range(12, 16)}, {range(0, 4), range(8, 9)});
+  EXPECT_EQ(space.block_count(), 2U);
   EXPECT_EQ(space.block_at(DeviceAddress(3'168))->kind, BlockKind::driver);
-  EXPECT_EQ(space.block_at(DeviceAddress(3'176))->range, range(3'176, 3'180));
-  EXPECT_EQ(space.reserve(4_B, 0_B, no_hint), DeviceAddress(3'172));
+  EXPECT_EQ(space.block_at(DeviceAddress(3'176))->range, range(3'176, 3'177));
+  EXPECT_EQ(space.reserve(4_B, 0_B, no_hint), DeviceAddress(3'172)) << "the first free range";
   EXPECT_EQ(space.reserve(4_B, 0_B, no_hint), DeviceAddress(3'180));
-  EXPECT_EQ(space.reserve(4_B, 0_B, no_hint), DeviceAddress(3'188));
+  EXPECT_EQ(space.reserve(4_B, 0_B, no_hint), DeviceAddress(0)) << "no more of the driver's";
   EXPECT_EQ(space.reservation_count(), 3U);
   EXPECT_EQ(space.check_invariants(), "");
 }
 
 TEST_F(Blocks, OfTheDriverAreLeftOutWithoutRoom) {
   ASSERT_TRUE(space.reserve(3'200_B, 0_B, no_hint));
-  space.add_driver_blocks({}, {range(0, 4)});
+  space.add_driver_addresses(32_B, {}, {range(0, 4)});
   EXPECT_EQ(space.block_count(), 0U);
   EXPECT_EQ(space.check_invariants(), "");
 }
@@ -346,9 +346,9 @@ TEST_F(Mappings, AgreeWithAMapOfSingleBytes) {
 using AddressSpaceDeathTest = AddressSpaceTest;
 
 TEST_F(AddressSpaceDeathTest, RefusesWhatWouldBreakItsBooks) {
-  ASSERT_EQ(space.reserve(8_B, 0_B, no_hint), DeviceAddress(3'168));
-  EXPECT_DEATH(space.free_reservation(range(3'168, 3'172)), "check failed");
-  EXPECT_DEATH(space.free_reservation(range(3'172, 3'176)), "check failed");
+  ASSERT_EQ(space.reserve(8_B, 0_B, no_hint), DeviceAddress(0));
+  EXPECT_DEATH(space.free_reservation(range(0, 4)), "check failed");
+  EXPECT_DEATH(space.free_reservation(range(4, 8)), "check failed");
   space.add_block(range(100, 200), BlockKind::legacy, 0);
   EXPECT_DEATH(space.add_block(range(199, 300), BlockKind::legacy, 0), "check failed");
   EXPECT_DEATH(space.remove_block(DeviceAddress(150)), "check failed");

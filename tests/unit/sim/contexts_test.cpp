@@ -73,7 +73,6 @@ TEST_F(PrimaryContext, StartsWithTheDefaultLimits) {
   EXPECT_EQ(context->stack_size, Bytes(1024));
   EXPECT_EQ(context->malloc_heap_size, Bytes(8192));
   EXPECT_EQ(context->printf_fifo_size, Bytes(4096));
-  EXPECT_FALSE(context->lost.has_value());
   EXPECT_TRUE(context->peers_enabled.empty());
 }
 
@@ -117,12 +116,10 @@ TEST_F(PrimaryContext, StaysInactiveAfterResetUntilRetained) {
   Context* context = contexts_.retain_primary(device0).context;
   const ContextHandle handle = context->handle;
   ASSERT_TRUE(contexts_.set_current(handle));
-  context->lost = ErrorCode::illegal_address;
   context->stack_size = Bytes(1 << 20);
 
   const std::optional<Context> destroyed = contexts_.reset_primary(device0);
   ASSERT_TRUE(destroyed.has_value());
-  EXPECT_EQ(destroyed->lost, ErrorCode::illegal_address);
   EXPECT_EQ(destroyed->stack_size, Bytes(1 << 20));
   EXPECT_FALSE(contexts_.reset_primary(device0).has_value()) << "again";
 
@@ -135,7 +132,6 @@ TEST_F(PrimaryContext, StaysInactiveAfterResetUntilRetained) {
   const auto retained = contexts_.retain_primary(device0);
   EXPECT_TRUE(retained.is_new);
   EXPECT_EQ(contexts_.current(), retained.context);
-  EXPECT_FALSE(retained.context->lost.has_value());
   EXPECT_EQ(retained.context->stack_size, Bytes(1024));
 }
 

@@ -30,7 +30,18 @@ class NaiveRegions {
     }
     return true;
   }
-  [[nodiscard]] std::optional<AddressRange> take(Bytes size, Bytes alignment) {
+  [[nodiscard]] std::optional<AddressRange> take_lowest(Bytes size, Bytes alignment,
+                                                        DeviceAddress from) {
+    for (std::uint64_t begin = from.value(); begin < free_.size(); ++begin) {
+      const AddressRange wanted(DeviceAddress(begin), size);
+      if (is_aligned(wanted.begin(), alignment) && is_free(wanted)) {
+        set(wanted, false);
+        return wanted;
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<AddressRange> take_highest(Bytes size, Bytes alignment) {
     for (std::uint64_t begin = free_.size(); begin-- > 0;) {
       const AddressRange wanted(DeviceAddress(begin), size);
       if (is_aligned(wanted.begin(), alignment) && is_free(wanted)) {

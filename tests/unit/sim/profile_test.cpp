@@ -118,7 +118,6 @@ const Contradiction contradictions[] = {
     {"reservation_block is 1 MiB: it must be a multiple of reservation_granularity",
      [](Profile& p) {
        p.reservation_block = 1_MiB;
-       p.driver_reserved.clear();
        p.driver_mapped_single_device.clear();
      }},
     {"reservation_block is 256 MiB: it must be at most 64 times reservation_granularity: 128 MiB",
@@ -140,7 +139,7 @@ const Contradiction contradictions[] = {
        p.address_windows[0] = {DeviceAddress(0x1000), 32_MiB};
      }},
     {"address_windows[1] is [0x300000000, 0x340000000): it must begin at or after the end of the "
-     "one before, 0x555554000000",
+     "one before, 0x10000000000",
      [](Profile& p) {
        p.address_windows[1] = {DeviceAddress(0x3'0000'0000), 1_GiB};
      }},
@@ -148,13 +147,32 @@ const Contradiction contradictions[] = {
      "address, all below 0x4000000000000000",
      [](Profile& p) {
        p.address_windows[1] = {DeviceAddress(0x7fff'ffff'c000'0000), 1_GiB};
+       p.address_windows.resize(2);
      }},
-    {"driver_reserved[0] is [0x2000000, 0x2001000): it must end in the first reservation_block",
+    {"reservation_block is 48 MiB: it must be a power of two, such as 32 MiB or 64 MiB",
+     [](Profile& p) { p.reservation_block = 48_MiB; }},
+    {"reservation_granularity is 3 MiB: it must be a power of two, such as 2 MiB or 4 MiB",
+     [](Profile& p) { p.reservation_granularity = 3_MiB; }},
+    {"driver_free[1] is [0x6800000, 0xa200000): it must lie inside driver_addresses, 160 MiB",
      [](Profile& p) {
-       p.driver_reserved = {{DeviceAddress(0x200'0000), 4_KiB}};
+       p.driver_free[1] = {DeviceAddress(0x680'0000), 58_MiB};
      }},
-    {"driver_reserved is empty: driver_mapped_single_device lies above",
-     [](Profile& p) { p.driver_reserved.clear(); }},
+    {"driver_free[0] is [0x1000, 0x201000): it must be whole granules of 2 MiB",
+     [](Profile& p) {
+       p.driver_free[0] = {DeviceAddress(0x1000), 2_MiB};
+     }},
+    {"driver_free[0] is [0x200000, 0x201000): it must be whole granules of 2 MiB",
+     [](Profile& p) {
+       p.driver_free[0] = {DeviceAddress(0x20'0000), 4_KiB};
+     }},
+    {"driver_free[1] is [0x1e00000, 0x2000000): it must begin at or after the end of the one "
+     "before",
+     [](Profile& p) { p.driver_free[1] = p.driver_free[0]; }},
+    {"driver_mapped_single_device[0] is [0xa000000, 0xa001000): it must lie inside "
+     "driver_addresses, 160 MiB",
+     [](Profile& p) {
+       p.driver_mapped_single_device = {{DeviceAddress(0xa00'0000), 4_KiB}};
+     }},
     {"driver_mapped_single_device[0] is [0x0, 0x0): it must hold at least one address",
      [](Profile& p) { p.driver_mapped_single_device = {AddressRange()}; }},
     {"accessible_mappings_max is 0: it must be 1 or more",
@@ -168,9 +186,11 @@ const Contradiction contradictions[] = {
      [](Profile& p) { p.stack_size = 1_TiB; }},
     {"stack_size is 1048576 TiB: for resident_threads",
      [](Profile& p) { p.stack_size = 1'048'576_TiB; }},
-    {"host_memory is 0: with pages_out it must say", [](Profile& p) { p.pages_out = true; }},
-    {"host_memory is 1 GiB: without pages_out it must be 0",
-     [](Profile& p) { p.host_memory = 1_GiB; }},
+    {"host_memory is 0: with pages_out it must say",
+     [](Profile& p) {
+       p.pages_out = true;
+       p.host_memory = 0_B;
+     }},
     {"contiguous_memory is true: memory that pages out",
      [](Profile& p) {
        p.pages_out = true;
@@ -213,7 +233,8 @@ INSTANTIATE_TEST_SUITE_P(Each, ProfileContradiction, ::testing::ValuesIn(contrad
 TEST(Profile, SaysAllContradictionsAtOnce) {
   Profile profile = h200();
   profile.granularity_recommended = 3_MiB;
-  profile.host_memory = 1_GiB;
+  profile.pages_out = true;
+  profile.host_memory = 0_B;
   EXPECT_THAT(check_profile(profile),
               AllOf(HasSubstr("granularity_recommended is"), HasSubstr("\nhost_memory is")));
 }
