@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,29 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
   }
   return all;
 }
+
+// While it lives, programs that are started get no random addresses. Where a driver puts things,
+// and so some of its answers, depends on where the process's libraries lie. Not allowed everywhere:
+// then addresses stay random.
+class FixedAddresses {
+ public:
+  FixedAddresses() : before_(personality(query)) {
+    if (before_ != -1) {
+      personality(static_cast<unsigned>(before_) | ADDR_NO_RANDOMIZE);
+    }
+  }
+  FixedAddresses(const FixedAddresses&) = delete;
+  FixedAddresses& operator=(const FixedAddresses&) = delete;
+  ~FixedAddresses() {
+    if (before_ != -1) {
+      personality(static_cast<unsigned>(before_));
+    }
+  }
+
+ private:
+  static constexpr unsigned long query = 0xffffffff;
+  int before_;
+};
 
 }  // namespace
 
@@ -84,6 +108,7 @@ std::optional<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     posix_spawn_file_actions_adddup2(&actions, sources.back().get(), there);
   }
   pid_t process = -1;
+  const FixedAddresses fixed;
   const int error = posix_spawn(&process, program.c_str(), &actions, nullptr,
                                 pointers_to(arguments).data(), pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);

@@ -4,17 +4,11 @@ namespace tessera {
 
 DriverWrapper::~DriverWrapper() = default;
 
-Status DriverWrapper::init(std::uint32_t flags) {
-  return target_.init(flags);
-}
+Status DriverWrapper::init(std::uint32_t flags) { return target_.init(flags); }
 
-Result<std::int32_t> DriverWrapper::driver_get_version() {
-  return target_.driver_get_version();
-}
+Result<std::int32_t> DriverWrapper::driver_get_version() { return target_.driver_get_version(); }
 
-Result<std::int32_t> DriverWrapper::device_get_count() {
-  return target_.device_get_count();
-}
+Result<std::int32_t> DriverWrapper::device_get_count() { return target_.device_get_count(); }
 
 Result<std::string> DriverWrapper::device_get_name(DeviceOrdinal device) {
   return target_.device_get_name(device);
@@ -48,21 +42,15 @@ Result<ContextHandle> DriverWrapper::ctx_create(const ContextCreateRequest& requ
   return target_.ctx_create(request);
 }
 
-Status DriverWrapper::ctx_destroy(ContextHandle context) {
-  return target_.ctx_destroy(context);
-}
+Status DriverWrapper::ctx_destroy(ContextHandle context) { return target_.ctx_destroy(context); }
 
 Status DriverWrapper::ctx_set_current(ContextHandle context) {
   return target_.ctx_set_current(context);
 }
 
-Result<ContextHandle> DriverWrapper::ctx_get_current() {
-  return target_.ctx_get_current();
-}
+Result<ContextHandle> DriverWrapper::ctx_get_current() { return target_.ctx_get_current(); }
 
-Status DriverWrapper::ctx_synchronize() {
-  return target_.ctx_synchronize();
-}
+Status DriverWrapper::ctx_synchronize() { return target_.ctx_synchronize(); }
 
 Status DriverWrapper::ctx_enable_peer_access(const PeerAccessRequest& request) {
   return target_.ctx_enable_peer_access(request);
@@ -92,12 +80,10 @@ Result<AllocationHandle> DriverWrapper::mem_create(const CreateRequest& request)
   return target_.mem_create(request);
 }
 
-Status DriverWrapper::mem_release(AllocationHandle handle) {
-  return target_.mem_release(handle);
-}
+Status DriverWrapper::mem_release(AllocationHandle handle) { return target_.mem_release(handle); }
 
 Result<AllocationProperties> DriverWrapper::mem_get_allocation_properties_from_handle(
-     const PropertiesRequest& request) {
+    const PropertiesRequest& request) {
   return target_.mem_get_allocation_properties_from_handle(request);
 }
 
@@ -111,17 +97,13 @@ Result<ShareableHandle> DriverWrapper::mem_export_to_shareable_handle(
 }
 
 Result<AllocationHandle> DriverWrapper::mem_import_from_shareable_handle(
-     const ShareableHandle& handle) {
+    const ShareableHandle& handle) {
   return target_.mem_import_from_shareable_handle(handle);
 }
 
-Status DriverWrapper::mem_map(const MapRequest& request) {
-  return target_.mem_map(request);
-}
+Status DriverWrapper::mem_map(const MapRequest& request) { return target_.mem_map(request); }
 
-Status DriverWrapper::mem_unmap(const UnmapRequest& request) {
-  return target_.mem_unmap(request);
-}
+Status DriverWrapper::mem_unmap(const UnmapRequest& request) { return target_.mem_unmap(request); }
 
 Status DriverWrapper::mem_set_access(const SetAccessRequest& request) {
   return target_.mem_set_access(request);
@@ -131,9 +113,7 @@ Result<AccessFlags> DriverWrapper::mem_get_access(const GetAccessRequest& reques
   return target_.mem_get_access(request);
 }
 
-Result<DeviceAddress> DriverWrapper::mem_alloc(Bytes size) {
-  return target_.mem_alloc(size);
-}
+Result<DeviceAddress> DriverWrapper::mem_alloc(Bytes size) { return target_.mem_alloc(size); }
 
 Result<PitchedAllocation> DriverWrapper::mem_alloc_pitch(const AllocPitchRequest& request) {
   return target_.mem_alloc_pitch(request);
@@ -143,9 +123,7 @@ Result<DeviceAddress> DriverWrapper::mem_alloc_managed(const AllocManagedRequest
   return target_.mem_alloc_managed(request);
 }
 
-Status DriverWrapper::mem_free(DeviceAddress address) {
-  return target_.mem_free(address);
-}
+Status DriverWrapper::mem_free(DeviceAddress address) { return target_.mem_free(address); }
 
 Result<DeviceAddress> DriverWrapper::mem_alloc_async(const AllocAsyncRequest& request) {
   return target_.mem_alloc_async(request);
@@ -159,13 +137,9 @@ Result<std::byte*> DriverWrapper::mem_host_alloc(const HostAllocRequest& request
   return target_.mem_host_alloc(request);
 }
 
-Status DriverWrapper::mem_free_host(std::byte* memory) {
-  return target_.mem_free_host(memory);
-}
+Status DriverWrapper::mem_free_host(std::byte* memory) { return target_.mem_free_host(memory); }
 
-Result<MemoryInfo> DriverWrapper::mem_get_info() {
-  return target_.mem_get_info();
-}
+Result<MemoryInfo> DriverWrapper::mem_get_info() { return target_.mem_get_info(); }
 
 Result<AddressRange> DriverWrapper::mem_get_address_range(DeviceAddress address) {
   return target_.mem_get_address_range(address);
@@ -215,9 +189,7 @@ Result<StreamHandle> DriverWrapper::stream_create(StreamFlags flags) {
   return target_.stream_create(flags);
 }
 
-Status DriverWrapper::stream_destroy(StreamHandle stream) {
-  return target_.stream_destroy(stream);
-}
+Status DriverWrapper::stream_destroy(StreamHandle stream) { return target_.stream_destroy(stream); }
 
 Status DriverWrapper::stream_synchronize(StreamHandle stream) {
   return target_.stream_synchronize(stream);
@@ -235,17 +207,13 @@ Status DriverWrapper::event_record(const EventRecordRequest& request) {
   return target_.event_record(request);
 }
 
-Status DriverWrapper::event_query(EventHandle event) {
-  return target_.event_query(event);
-}
+Status DriverWrapper::event_query(EventHandle event) { return target_.event_query(event); }
 
 Status DriverWrapper::event_synchronize(EventHandle event) {
   return target_.event_synchronize(event);
 }
 
-Status DriverWrapper::event_destroy(EventHandle event) {
-  return target_.event_destroy(event);
-}
+Status DriverWrapper::event_destroy(EventHandle event) { return target_.event_destroy(event); }
 
 Status DriverWrapper::launch_touch(const LaunchTouchRequest& request) {
   return target_.launch_touch(request);

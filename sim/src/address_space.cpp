@@ -128,8 +128,7 @@ void AddressSpace::remove_block(DeviceAddress begin) {
 }
 
 void AddressSpace::map(AddressRange range, SlabIndex handle, Bytes offset) {
-  const SlabIndex index =
-      mappings_.insert({.range = range, .handle = handle, .offset = offset});
+  const SlabIndex index = mappings_.insert({.range = range, .handle = handle, .offset = offset});
   blocks_.insert(range.begin().value(),
                  {.size = range.size().value(), .index = index, .kind = BlockKind::mapping});
 }

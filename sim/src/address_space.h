@@ -40,8 +40,8 @@ struct Block {
 
 struct Mapping {
   AddressRange range;
-  SlabIndex handle = 0;   // of the physical store's handle table
-  Bytes offset;           // into the handle's memory
+  SlabIndex handle = 0;  // of the physical store's handle table
+  Bytes offset;          // into the handle's memory
   // A bit a device; write without read does not occur.
   std::uint64_t device_read = 0;
   std::uint64_t device_write = 0;
@@ -73,8 +73,8 @@ class AddressSpace {
   [[nodiscard]] std::uint64_t address_limit() const noexcept { return address_limit_; }
 
   // --- Addresses that are nobody's reservation ---
-  // What the driver keeps for itself for good: `size` bytes, of which `free` can be taken, and where
-  // it has mapped something. Ranges are relative to the begin.
+  // What the driver keeps for itself for good: `size` bytes, of which `free` can be taken, and
+  // where it has mapped something. Ranges are relative to the begin.
   void add_driver_addresses(Bytes size, const std::vector<AddressRange>& free,
                             const std::vector<AddressRange>& mapped);
   [[nodiscard]] std::optional<AddressRange> take_addresses(Bytes size, Bytes alignment);

@@ -1,8 +1,8 @@
 #include "fork_count.h"
 
-#include <pthread.h>
-
 #include <atomic>
+
+#include <pthread.h>
 
 namespace tessera::sim {
 namespace {

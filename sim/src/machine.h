@@ -152,11 +152,10 @@ class Machine {
   Result<AllocationHandle> mem_create(const CreateRequest& request);
   Status mem_release(AllocationHandle handle);
   Result<AllocationProperties> mem_get_allocation_properties_from_handle(
-       const PropertiesRequest& request);
+      const PropertiesRequest& request);
   Result<AllocationHandle> mem_retain_allocation_handle(DeviceAddress address);
   Result<ShareableHandle> mem_export_to_shareable_handle(const ExportRequest& request);
-  Result<AllocationHandle> mem_import_from_shareable_handle(
-       const ShareableHandle& handle);
+  Result<AllocationHandle> mem_import_from_shareable_handle(const ShareableHandle& handle);
   Status mem_map(const MapRequest& request);
   Status mem_unmap(const UnmapRequest& request);
   Status mem_set_access(const SetAccessRequest& request);

@@ -95,8 +95,8 @@ void Machine::take_driver_addresses() {
   }
 }
 
-// A fault ends the process for CUDA: all its contexts, on every device, are lost, and no new one can
-// be made, whatever is destroyed or reset. Virtual memory calls go on [h200].
+// A fault ends the process for CUDA: all its contexts, on every device, are lost, and no new one
+// can be made, whatever is destroyed or reset. Virtual memory calls go on [h200].
 void Machine::lose(ErrorCode code) {
   lost_ = code;
   for (const auto& [handle, resources] : resources_) {
@@ -207,8 +207,7 @@ Status Machine::ctx_enable_peer_access(const PeerAccessRequest& request) {
   const DeviceOrdinal to = peer->device;
   if (from == to || !can_reach(from, to)) {
     return refuse(ErrorCode::peer_access_unsupported, Reason::not_peers,
-                  static_cast<std::uint64_t>(from.value()),
-                  static_cast<std::uint64_t>(to.value()));
+                  static_cast<std::uint64_t>(from.value()), static_cast<std::uint64_t>(to.value()));
   }
   if (!context->peers_enabled.insert(peer->handle).second) {
     return refuse(ErrorCode::peer_access_already_enabled, Reason::peer_access_already_enabled,

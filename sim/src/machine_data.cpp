@@ -59,9 +59,8 @@ Status Machine::resolve_multicast(const Multicast& multicast, AddressRange part,
     const Bytes binding_end = binding.multicast_offset + binding.size;
     if (binding.multicast_offset <= offset && end <= binding_end) {
       ++bound;
-      resolve_memory(binding.memory,
-                     binding.memory_offset + (offset - binding.multicast_offset), part.size(),
-                     segments);
+      resolve_memory(binding.memory, binding.memory_offset + (offset - binding.multicast_offset),
+                     part.size(), segments);
     }
   }
   for (std::size_t i = 0; i < bound; ++i) {
@@ -76,8 +75,7 @@ Status Machine::resolve_multicast(const Multicast& multicast, AddressRange part,
 }
 
 Status Machine::resolve_block(const Context& context, const Block& block, AddressRange part,
-                              AccessFlags needed, Toucher toucher,
-                              std::vector<Segment>& segments) {
+                              AccessFlags needed, Toucher toucher, std::vector<Segment>& segments) {
   const Bytes offset = part.begin() - block.range.begin();
   if (block.kind == BlockKind::legacy) {
     LegacyAllocation& allocation = legacy_[block.index];
@@ -125,8 +123,8 @@ Result<std::vector<Segment>> Machine::resolve(const Context& context, DeviceAddr
       return invalid(Reason::not_mapped, next.value());
     }
     const DeviceAddress end = std::min(block->range.end(), range->end());
-    TESSERA_TRY(resolve_block(context, *block, AddressRange(next, end - next), needed, toucher,
-                              segments));
+    TESSERA_TRY(
+        resolve_block(context, *block, AddressRange(next, end - next), needed, toucher, segments));
     next = end;
   }
   return segments;
@@ -134,8 +132,8 @@ Result<std::vector<Segment>> Machine::resolve(const Context& context, DeviceAddr
 
 Status Machine::read_bytes(const Context& context, DeviceAddress address,
                            std::span<std::byte> bytes, Toucher toucher) {
-  TESSERA_TRY_ASSIGN(const auto segments, resolve(context, address, Bytes(bytes.size()),
-                                                  AccessFlags::read, toucher));
+  TESSERA_TRY_ASSIGN(const auto segments,
+                     resolve(context, address, Bytes(bytes.size()), AccessFlags::read, toucher));
   for (const Segment& segment : segments) {
     read_segment(segment, bytes.first(segment.size.value()));
     bytes = bytes.subspan(segment.size.value());
@@ -167,8 +165,8 @@ Status Machine::fill_bytes(const Context& context, const MemsetD8Request& reques
 }
 
 Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& request) {
-  TESSERA_TRY(resolve(context, request.destination, request.size, AccessFlags::read_write,
-                      Toucher::copy));
+  TESSERA_TRY(
+      resolve(context, request.destination, request.size, AccessFlags::read_write, Toucher::copy));
   TESSERA_TRY(resolve(context, request.source, request.size, AccessFlags::read, Toucher::copy));
   if (!options_.bytes) {
     return {};
@@ -277,9 +275,8 @@ Status Machine::launch_touch(const LaunchTouchRequest& request) {
     return invalid(Reason::unknown_flags, static_cast<std::uint64_t>(request.touch), 1);
   }
   const std::uint64_t duration = duration_of(Call::launch_touch, Bytes()) + request.duration_ns;
-  return enqueue(
-      request.stream, duration, Toucher::kernel, {},
-      [this, request](const Context& context) { return touch(context, request); });
+  return enqueue(request.stream, duration, Toucher::kernel, {},
+                 [this, request](const Context& context) { return touch(context, request); });
 }
 
 // What the CPU finds there; a real program would crash where this refuses.
@@ -302,8 +299,7 @@ Result<Segment> Machine::host_segment_at(DeviceAddress address, AccessFlags need
                   static_cast<std::uint64_t>(mapping.host));
   }
   Memory& memory = store_.memory(store_.entry(mapping.handle).object);
-  return Segment{
-      .backing = memory.backing.get(), .offset = mapping.offset + offset, .size = 1_B};
+  return Segment{.backing = memory.backing.get(), .offset = mapping.offset + offset, .size = 1_B};
 }
 
 Result<std::byte> Machine::host_read(DeviceAddress address) {

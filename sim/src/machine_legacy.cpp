@@ -1,9 +1,9 @@
 // mem_alloc and its relatives.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <iterator>
+
+#include <sys/mman.h>
 
 #include "machine.h"
 
@@ -181,8 +181,8 @@ Result<DeviceAddress> Machine::allocate_host_memory(Bytes size, LegacyKind kind,
   }
   LegacyAllocation allocation;
   allocation.range = AddressRange(DeviceAddress(std::bit_cast<std::uintptr_t>(memory)), size);
-  allocation.mapping = AddressRange(allocation.range.begin(),
-                                    align_up(size, profile_.granularity_minimum));
+  allocation.mapping =
+      AddressRange(allocation.range.begin(), align_up(size, profile_.granularity_minimum));
   allocation.kind = kind;
   allocation.context = context.handle;
   allocation.device = context.device;
@@ -234,9 +234,9 @@ Result<DeviceAddress> Machine::mem_alloc_async(const AllocAsyncRequest& request)
                   memory_of(context->device).free().value());
   }
   Heap& pool = pools_.at(static_cast<std::size_t>(context->device.value()));
-  TESSERA_TRY_ASSIGN(const AddressRange part,
-                     allocate_in_heap(pool, request.size, profile_.reservation_block,
-                                      context->device));
+  TESSERA_TRY_ASSIGN(
+      const AddressRange part,
+      allocate_in_heap(pool, request.size, profile_.reservation_block, context->device));
   LegacyAllocation allocation;
   allocation.range = AddressRange(part.begin(), request.size);
   allocation.mapping = block_around(pool, part);
@@ -254,22 +254,21 @@ Status Machine::mem_free_async(const FreeAsyncRequest& request) {
     return {};
   }
   const auto index = legacy_at(request.address);
-  const bool is_freeable = index && !legacy_[*index].is_being_freed &&
-                           (legacy_[*index].kind == LegacyKind::pool ||
-                            legacy_[*index].kind == LegacyKind::device);
+  const bool is_freeable =
+      index && !legacy_[*index].is_being_freed &&
+      (legacy_[*index].kind == LegacyKind::pool || legacy_[*index].kind == LegacyKind::device);
   if (!is_freeable) {
     return invalid(Reason::not_allocated, request.address.value());
   }
   legacy_[*index].is_being_freed = true;
   const std::uint64_t id = legacy_[*index].buffer_id;
   // Freed meanwhile, with its context perhaps: the address may be another's by then.
-  timeline_.enqueue(context->handle, request.stream, 0,
-                    [this, id, address = request.address] {
-                      const auto freed = legacy_at(address);
-                      if (freed && legacy_[*freed].buffer_id == id) {
-                        free_legacy(*freed);
-                      }
-                    });
+  timeline_.enqueue(context->handle, request.stream, 0, [this, id, address = request.address] {
+    const auto freed = legacy_at(address);
+    if (freed && legacy_[*freed].buffer_id == id) {
+      free_legacy(*freed);
+    }
+  });
   return {};
 }
 

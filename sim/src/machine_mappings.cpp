@@ -102,8 +102,8 @@ Status Machine::mem_unmap(const UnmapRequest& request) {
   if (!profile_.quirks.unmap_accepts_holes) {
     TESSERA_TRY(mappings_of(*range));
   }
-  const std::size_t unmapped = space_.unmap_inside(
-      *range, [this](SlabIndex handle) { store_.remove_mapping(handle); });
+  const std::size_t unmapped =
+      space_.unmap_inside(*range, [this](SlabIndex handle) { store_.remove_mapping(handle); });
   if (unmapped > 1) {
     spend_for(Call::mem_unmap, unmapped - 1);
   }
@@ -175,8 +175,7 @@ Result<std::vector<SlabIndex>> Machine::mappings_to_set(AddressRange range) cons
     return invalid(Reason::not_mapped, range.begin().value());
   }
   if (first->range.begin() != range.begin()) {
-    return invalid(Reason::cuts_mapping, first->range.begin().value(),
-                   first->range.size().value());
+    return invalid(Reason::cuts_mapping, first->range.begin().value(), first->range.size().value());
   }
   if (first->range == range) {
     return std::vector<SlabIndex>{first->index};
@@ -215,8 +214,7 @@ Status Machine::check_page_tables(const std::vector<SlabIndex>& run,
   for (const SlabIndex mapping : run) {
     more += grants && !space_.mapping(mapping).is_accessible() ? 1U : 0U;
   }
-  if (more != 0 &&
-      space_.accessible_mapping_count() + more > profile_.accessible_mappings_max) {
+  if (more != 0 && space_.accessible_mapping_count() + more > profile_.accessible_mappings_max) {
     return refuse(ErrorCode::out_of_memory, Reason::out_of_page_tables,
                   space_.accessible_mapping_count(), more, profile_.accessible_mappings_max);
   }
@@ -225,8 +223,9 @@ Status Machine::check_page_tables(const std::vector<SlabIndex>& run,
 
 Status Machine::mem_set_access(const SetAccessRequest& request) {
   if (request.size.is_zero() || request.descriptors.empty()) {
-    return request.size.is_zero() ? invalid(Reason::size_is_zero, profile_.granularity_minimum.value())
-                                  : invalid(Reason::no_descriptors);
+    return request.size.is_zero()
+               ? invalid(Reason::size_is_zero, profile_.granularity_minimum.value())
+               : invalid(Reason::no_descriptors);
   }
   const auto range = AddressRange::make(request.address, request.size);
   if (!range) {

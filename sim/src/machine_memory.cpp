@@ -1,8 +1,8 @@
-#include <unistd.h>
-
 #include <atomic>
 #include <memory>
 #include <utility>
+
+#include <unistd.h>
 
 #include "exported_memory.h"
 #include "machine.h"
@@ -48,7 +48,8 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
   const std::uint32_t types = bits(properties.requested_handle_types);
   const std::uint32_t exportable = bits(profile_.export_types);
   const std::uint32_t not_permitted = bits(profile_.not_permitted_types);
-  const bool has_win32 = ((bits(HandleTypes::win32) | bits(HandleTypes::win32_kmt)) & exportable) != 0;
+  const bool has_win32 =
+      ((bits(HandleTypes::win32) | bits(HandleTypes::win32_kmt)) & exportable) != 0;
   if (properties.win32_handle_metadata != nullptr && !has_win32) {
     return invalid(Reason::win32_metadata_not_null);
   }
@@ -82,8 +83,7 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
   if (is_on_host && (compression != 0 || is_rdma)) {
     return invalid(Reason::host_memory_is_plain, compression, is_rdma ? 1 : 0);
   }
-  if ((properties.usage & tile_pool_usage) != 0 &&
-      (compression != 0 || is_rdma || types != 0)) {
+  if ((properties.usage & tile_pool_usage) != 0 && (compression != 0 || is_rdma || types != 0)) {
     return invalid(Reason::tile_pool_is_plain, properties.usage);
   }
   return {};
@@ -92,10 +92,9 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
 // What is more than there is at all is refused before handle types that are not permitted [h200].
 Status Machine::check_room(Bytes size, Location location) const {
   const bool is_on_device = location.type == LocationType::device;
-  const Bytes all = is_on_device ? profile_.memory_total + (profile_.pages_out
-                                                                ? profile_.host_memory
-                                                                : Bytes())
-                                 : profile_.host_memory;
+  const Bytes all =
+      is_on_device ? profile_.memory_total + (profile_.pages_out ? profile_.host_memory : Bytes())
+                   : profile_.host_memory;
   if (!all.is_zero() && size > all) {
     return refuse(ErrorCode::out_of_memory,
                   is_on_device ? Reason::out_of_device_memory : Reason::out_of_host_memory,
@@ -231,11 +230,9 @@ Result<ShareableHandle> Machine::mem_export_to_shareable_handle(const ExportRequ
   ShareableHandle exported = {.type = request.type};
   if (request.type == HandleTypes::posix_file_descriptor) {
     const std::uint32_t number = memory.exports_made;
-    exported.file_descriptor = export_memory(*memory.backing,
-                                             {.size = memory.size,
-                                              .properties = memory.properties,
-                                              .memory_id = memory.id},
-                                             number);
+    exported.file_descriptor = export_memory(
+        *memory.backing,
+        {.size = memory.size, .properties = memory.properties, .memory_id = memory.id}, number);
     if (exported.file_descriptor < 0) {
       return refuse(ErrorCode::operating_system, Reason::no_descriptor_left);
     }
@@ -247,8 +244,8 @@ Result<ShareableHandle> Machine::mem_export_to_shareable_handle(const ExportRequ
   exported.win32 = next_win32_handle_;
   next_win32_handle_ += 4;
   const bool keeps = request.type == HandleTypes::win32;
-  win32_handles_.emplace(exported.win32, Win32Handle{.memory = memory.id, .keeps = keeps,
-                                                     .index = entry.object});
+  win32_handles_.emplace(exported.win32,
+                         Win32Handle{.memory = memory.id, .keeps = keeps, .index = entry.object});
   if (keeps) {
     store_.add_windows_handle(entry.object);
   }
@@ -274,8 +271,8 @@ Result<SlabIndex> Machine::import_descriptor(int file_descriptor) {
   memory.size = exported.size;
   memory.properties = exported.properties;
   memory.is_foreign = true;
-  memory.backing = std::make_unique<Backing>(imported->file_descriptor, Backing::file_offset(),
-                                             exported.size);
+  memory.backing =
+      std::make_unique<Backing>(imported->file_descriptor, Backing::file_offset(), exported.size);
   const Location location = exported.properties.location;
   if (location.type == LocationType::device) {
     TESSERA_TRY(check_device(DeviceOrdinal(location.id)));

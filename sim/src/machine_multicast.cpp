@@ -91,8 +91,8 @@ Status Machine::bind(SlabIndex multicast_handle, const MulticastBinding& binding
   const auto end = checked_add(binding.multicast_offset, binding.size);
   const auto memory_end = checked_add(binding.memory_offset, binding.size);
   if (!end || !memory_end || *end > multicast.properties.size || *memory_end > memory.size) {
-    return invalid(Reason::binding_outside, binding.size.value(),
-                   multicast.properties.size.value(), memory.size.value());
+    return invalid(Reason::binding_outside, binding.size.value(), multicast.properties.size.value(),
+                   memory.size.value());
   }
   const auto& devices = multicast.devices;
   if (memory.properties.location.type != LocationType::device ||
@@ -122,12 +122,12 @@ Status Machine::multicast_bind_mem(const MulticastBindMemRequest& request) {
   if (entry.is_multicast) {
     return invalid(Reason::is_multicast, request.memory.value());
   }
-  return bind(multicast, {.device = DeviceOrdinal(
-                              store_.memory(entry.object).properties.location.id),
-                          .multicast_offset = request.multicast_offset,
-                          .size = request.size,
-                          .memory = entry.object,
-                          .memory_offset = request.memory_offset});
+  return bind(multicast,
+              {.device = DeviceOrdinal(store_.memory(entry.object).properties.location.id),
+               .multicast_offset = request.multicast_offset,
+               .size = request.size,
+               .memory = entry.object,
+               .memory_offset = request.memory_offset});
 }
 
 Status Machine::multicast_bind_addr(const MulticastBindAddrRequest& request) {

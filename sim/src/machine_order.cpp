@@ -86,8 +86,8 @@ Status Machine::event_record(const EventRecordRequest& request) {
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
   TESSERA_TRY(need_event(request.event));
   if (timeline_.event_context(request.event) != context->handle) {
-    return refuse(ErrorCode::invalid_handle, Reason::event_of_other_context,
-                  request.event.value(), context->handle.value());
+    return refuse(ErrorCode::invalid_handle, Reason::event_of_other_context, request.event.value(),
+                  context->handle.value());
   }
   timeline_.record_event(request.event, context->handle, request.stream);
   return {};

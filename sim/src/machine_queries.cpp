@@ -160,8 +160,9 @@ Result<std::uint64_t> Machine::pointer_get_attribute(const PointerAttributeReque
   if (!block || block->kind == BlockKind::driver) {
     return invalid(Reason::not_mapped, request.address.value());
   }
-  return block->kind == BlockKind::mapping ? mapping_attribute(space_.mapping(block->index), request)
-                                           : legacy_attribute(legacy_[block->index], request);
+  return block->kind == BlockKind::mapping
+             ? mapping_attribute(space_.mapping(block->index), request)
+             : legacy_attribute(legacy_[block->index], request);
 }
 
 Result<int> Machine::mem_get_handle_for_address_range(const RangeHandleRequest& request) {

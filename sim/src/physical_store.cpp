@@ -40,13 +40,11 @@ SlabIndex PhysicalStore::add_handle(const HandleEntry& entry) {
 
 SlabIndex PhysicalStore::add_memory_handle(SlabIndex memory, bool is_imported, bool is_tile_pool) {
   ++memories_[memory].holders;
-  return add_handle(
-      {.object = memory, .is_imported = is_imported, .is_tile_pool = is_tile_pool});
+  return add_handle({.object = memory, .is_imported = is_imported, .is_tile_pool = is_tile_pool});
 }
 
 SlabIndex PhysicalStore::add_multicast_handle(Multicast multicast) {
-  return add_handle(
-      {.object = multicasts_.insert(std::move(multicast)), .is_multicast = true});
+  return add_handle({.object = multicasts_.insert(std::move(multicast)), .is_multicast = true});
 }
 
 void PhysicalStore::add_reference(SlabIndex handle) { ++handles_[handle].references; }
@@ -138,9 +136,8 @@ void PhysicalStore::free_if_unheld(SlabIndex index) {
   if (memory.holders != 0) {
     return;
   }
-  std::erase_if(memory.exports_open, [&](std::uint32_t number) {
-    return !is_export_open(*memory.backing, number);
-  });
+  std::erase_if(memory.exports_open,
+                [&](std::uint32_t number) { return !is_export_open(*memory.backing, number); });
   if (!memory.exports_open.empty()) {
     return;
   }

@@ -29,8 +29,8 @@ struct Memory {
   DeviceMemory::Piece piece;  // what was taken from the device; nothing for host memory
   // Null where the memory has no bytes: bytes are off, and it cannot be exported.
   std::unique_ptr<Backing> backing;
-  std::uint64_t id = 0;       // what travels with exports
-  std::uint32_t holders = 0;  // live handles, bindings, Windows handles
+  std::uint64_t id = 0;               // what travels with exports
+  std::uint32_t holders = 0;          // live handles, bindings, Windows handles
   std::uint32_t windows_handles = 0;  // open ones that hold it
   std::uint32_t exports_made = 0;
   std::vector<std::uint32_t> exports_open;  // as far as is known

@@ -179,12 +179,12 @@ Profile h200_profile() {
   profile.host_page = 4_KiB;
 
   // The 47-bit space as a Linux process leaves it: below its executable, and above that up to its
-  // libraries and stack. As measured, 64 TiB at once fit and 100 TiB do not, and 125 of 1 TiB (85
-  // and 40) or 15 of 8 TiB (10 and 5) fit and no more, also beside a few small reservations.
+  // libraries and stack. As measured, 64 TiB at once fit and 100 TiB do not, and 125 of 1 TiB (84
+  // and 41) or 15 of 8 TiB (10 and 5) fit and no more, also beside a few small reservations.
   profile.address_windows = {
       between(0x0003'0200'0000, 0x0100'0000'0000),
       between(0x0100'0400'0000, 0x5555'5400'0000),
-      between(0x5600'0000'0000, 0x7f00'0000'0000),
+      between(0x55ff'8000'0000, 0x7f00'0000'0000),
   };
   profile.reservation_block = 32_MiB;
   // Found by where small reservations come to lie, and by which ends of unmap and set access meet

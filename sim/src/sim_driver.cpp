@@ -48,23 +48,28 @@ Result<Bytes> SimDriver::device_total_mem(DeviceOrdinal device) {
 }
 
 Result<std::int32_t> SimDriver::device_get_attribute(const DeviceAttributeRequest& request) {
-  return machine_->call(Call::device_get_attribute, [&] { return machine_->device_get_attribute(request); });
+  return machine_->call(Call::device_get_attribute,
+                        [&] { return machine_->device_get_attribute(request); });
 }
 
 Result<bool> SimDriver::device_can_access_peer(const PeerQuery& query) {
-  return machine_->call(Call::device_can_access_peer, [&] { return machine_->device_can_access_peer(query); });
+  return machine_->call(Call::device_can_access_peer,
+                        [&] { return machine_->device_can_access_peer(query); });
 }
 
 Result<ContextHandle> SimDriver::device_primary_ctx_retain(DeviceOrdinal device) {
-  return machine_->call(Call::device_primary_ctx_retain, [&] { return machine_->device_primary_ctx_retain(device); });
+  return machine_->call(Call::device_primary_ctx_retain,
+                        [&] { return machine_->device_primary_ctx_retain(device); });
 }
 
 Status SimDriver::device_primary_ctx_release(DeviceOrdinal device) {
-  return machine_->call(Call::device_primary_ctx_release, [&] { return machine_->device_primary_ctx_release(device); });
+  return machine_->call(Call::device_primary_ctx_release,
+                        [&] { return machine_->device_primary_ctx_release(device); });
 }
 
 Status SimDriver::device_primary_ctx_reset(DeviceOrdinal device) {
-  return machine_->call(Call::device_primary_ctx_reset, [&] { return machine_->device_primary_ctx_reset(device); });
+  return machine_->call(Call::device_primary_ctx_reset,
+                        [&] { return machine_->device_primary_ctx_reset(device); });
 }
 
 Result<ContextHandle> SimDriver::ctx_create(const ContextCreateRequest& request) {
@@ -88,7 +93,8 @@ Status SimDriver::ctx_synchronize() {
 }
 
 Status SimDriver::ctx_enable_peer_access(const PeerAccessRequest& request) {
-  return machine_->call(Call::ctx_enable_peer_access, [&] { return machine_->ctx_enable_peer_access(request); });
+  return machine_->call(Call::ctx_enable_peer_access,
+                        [&] { return machine_->ctx_enable_peer_access(request); });
 }
 
 Status SimDriver::ctx_set_limit(const SetLimitRequest& request) {
@@ -100,15 +106,18 @@ Result<Bytes> SimDriver::ctx_get_limit(ContextLimit limit) {
 }
 
 Result<Bytes> SimDriver::mem_get_allocation_granularity(const GranularityRequest& request) {
-  return machine_->call(Call::mem_get_allocation_granularity, [&] { return machine_->mem_get_allocation_granularity(request); });
+  return machine_->call(Call::mem_get_allocation_granularity,
+                        [&] { return machine_->mem_get_allocation_granularity(request); });
 }
 
 Result<DeviceAddress> SimDriver::mem_address_reserve(const ReserveRequest& request) {
-  return machine_->call(Call::mem_address_reserve, [&] { return machine_->mem_address_reserve(request); });
+  return machine_->call(Call::mem_address_reserve,
+                        [&] { return machine_->mem_address_reserve(request); });
 }
 
 Status SimDriver::mem_address_free(const AddressFreeRequest& request) {
-  return machine_->call(Call::mem_address_free, [&] { return machine_->mem_address_free(request); });
+  return machine_->call(Call::mem_address_free,
+                        [&] { return machine_->mem_address_free(request); });
 }
 
 Result<AllocationHandle> SimDriver::mem_create(const CreateRequest& request) {
@@ -119,20 +128,27 @@ Status SimDriver::mem_release(AllocationHandle handle) {
   return machine_->call(Call::mem_release, [&] { return machine_->mem_release(handle); });
 }
 
-Result<AllocationProperties> SimDriver::mem_get_allocation_properties_from_handle( const PropertiesRequest& request) {
-  return machine_->call(Call::mem_get_allocation_properties_from_handle, [&] { return machine_->mem_get_allocation_properties_from_handle(request); });
+Result<AllocationProperties> SimDriver::mem_get_allocation_properties_from_handle(
+    const PropertiesRequest& request) {
+  return machine_->call(Call::mem_get_allocation_properties_from_handle, [&] {
+    return machine_->mem_get_allocation_properties_from_handle(request);
+  });
 }
 
 Result<AllocationHandle> SimDriver::mem_retain_allocation_handle(DeviceAddress address) {
-  return machine_->call(Call::mem_retain_allocation_handle, [&] { return machine_->mem_retain_allocation_handle(address); });
+  return machine_->call(Call::mem_retain_allocation_handle,
+                        [&] { return machine_->mem_retain_allocation_handle(address); });
 }
 
 Result<ShareableHandle> SimDriver::mem_export_to_shareable_handle(const ExportRequest& request) {
-  return machine_->call(Call::mem_export_to_shareable_handle, [&] { return machine_->mem_export_to_shareable_handle(request); });
+  return machine_->call(Call::mem_export_to_shareable_handle,
+                        [&] { return machine_->mem_export_to_shareable_handle(request); });
 }
 
-Result<AllocationHandle> SimDriver::mem_import_from_shareable_handle( const ShareableHandle& handle) {
-  return machine_->call(Call::mem_import_from_shareable_handle, [&] { return machine_->mem_import_from_shareable_handle(handle); });
+Result<AllocationHandle> SimDriver::mem_import_from_shareable_handle(
+    const ShareableHandle& handle) {
+  return machine_->call(Call::mem_import_from_shareable_handle,
+                        [&] { return machine_->mem_import_from_shareable_handle(handle); });
 }
 
 Status SimDriver::mem_map(const MapRequest& request) {
@@ -160,7 +176,8 @@ Result<PitchedAllocation> SimDriver::mem_alloc_pitch(const AllocPitchRequest& re
 }
 
 Result<DeviceAddress> SimDriver::mem_alloc_managed(const AllocManagedRequest& request) {
-  return machine_->call(Call::mem_alloc_managed, [&] { return machine_->mem_alloc_managed(request); });
+  return machine_->call(Call::mem_alloc_managed,
+                        [&] { return machine_->mem_alloc_managed(request); });
 }
 
 Status SimDriver::mem_free(DeviceAddress address) {
@@ -188,15 +205,18 @@ Result<MemoryInfo> SimDriver::mem_get_info() {
 }
 
 Result<AddressRange> SimDriver::mem_get_address_range(DeviceAddress address) {
-  return machine_->call(Call::mem_get_address_range, [&] { return machine_->mem_get_address_range(address); });
+  return machine_->call(Call::mem_get_address_range,
+                        [&] { return machine_->mem_get_address_range(address); });
 }
 
 Result<std::uint64_t> SimDriver::pointer_get_attribute(const PointerAttributeRequest& request) {
-  return machine_->call(Call::pointer_get_attribute, [&] { return machine_->pointer_get_attribute(request); });
+  return machine_->call(Call::pointer_get_attribute,
+                        [&] { return machine_->pointer_get_attribute(request); });
 }
 
 Result<int> SimDriver::mem_get_handle_for_address_range(const RangeHandleRequest& request) {
-  return machine_->call(Call::mem_get_handle_for_address_range, [&] { return machine_->mem_get_handle_for_address_range(request); });
+  return machine_->call(Call::mem_get_handle_for_address_range,
+                        [&] { return machine_->mem_get_handle_for_address_range(request); });
 }
 
 Status SimDriver::memcpy_htod(const MemcpyHtodRequest& request) {
@@ -216,15 +236,18 @@ Status SimDriver::memset_d8(const MemsetD8Request& request) {
 }
 
 Status SimDriver::memcpy_htod_async(const MemcpyHtodAsyncRequest& request) {
-  return machine_->call(Call::memcpy_htod_async, [&] { return machine_->memcpy_htod_async(request); });
+  return machine_->call(Call::memcpy_htod_async,
+                        [&] { return machine_->memcpy_htod_async(request); });
 }
 
 Status SimDriver::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
-  return machine_->call(Call::memcpy_dtoh_async, [&] { return machine_->memcpy_dtoh_async(request); });
+  return machine_->call(Call::memcpy_dtoh_async,
+                        [&] { return machine_->memcpy_dtoh_async(request); });
 }
 
 Status SimDriver::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
-  return machine_->call(Call::memcpy_dtod_async, [&] { return machine_->memcpy_dtod_async(request); });
+  return machine_->call(Call::memcpy_dtod_async,
+                        [&] { return machine_->memcpy_dtod_async(request); });
 }
 
 Status SimDriver::memset_d8_async(const MemsetD8AsyncRequest& request) {
@@ -240,11 +263,13 @@ Status SimDriver::stream_destroy(StreamHandle stream) {
 }
 
 Status SimDriver::stream_synchronize(StreamHandle stream) {
-  return machine_->call(Call::stream_synchronize, [&] { return machine_->stream_synchronize(stream); });
+  return machine_->call(Call::stream_synchronize,
+                        [&] { return machine_->stream_synchronize(stream); });
 }
 
 Status SimDriver::stream_wait_event(const StreamWaitEventRequest& request) {
-  return machine_->call(Call::stream_wait_event, [&] { return machine_->stream_wait_event(request); });
+  return machine_->call(Call::stream_wait_event,
+                        [&] { return machine_->stream_wait_event(request); });
 }
 
 Result<EventHandle> SimDriver::event_create(EventFlags flags) {
@@ -260,7 +285,8 @@ Status SimDriver::event_query(EventHandle event) {
 }
 
 Status SimDriver::event_synchronize(EventHandle event) {
-  return machine_->call(Call::event_synchronize, [&] { return machine_->event_synchronize(event); });
+  return machine_->call(Call::event_synchronize,
+                        [&] { return machine_->event_synchronize(event); });
 }
 
 Status SimDriver::event_destroy(EventHandle event) {
@@ -272,27 +298,33 @@ Status SimDriver::launch_touch(const LaunchTouchRequest& request) {
 }
 
 Result<AllocationHandle> SimDriver::multicast_create(const MulticastProperties& properties) {
-  return machine_->call(Call::multicast_create, [&] { return machine_->multicast_create(properties); });
+  return machine_->call(Call::multicast_create,
+                        [&] { return machine_->multicast_create(properties); });
 }
 
 Status SimDriver::multicast_add_device(const MulticastAddDeviceRequest& request) {
-  return machine_->call(Call::multicast_add_device, [&] { return machine_->multicast_add_device(request); });
+  return machine_->call(Call::multicast_add_device,
+                        [&] { return machine_->multicast_add_device(request); });
 }
 
 Status SimDriver::multicast_bind_mem(const MulticastBindMemRequest& request) {
-  return machine_->call(Call::multicast_bind_mem, [&] { return machine_->multicast_bind_mem(request); });
+  return machine_->call(Call::multicast_bind_mem,
+                        [&] { return machine_->multicast_bind_mem(request); });
 }
 
 Status SimDriver::multicast_bind_addr(const MulticastBindAddrRequest& request) {
-  return machine_->call(Call::multicast_bind_addr, [&] { return machine_->multicast_bind_addr(request); });
+  return machine_->call(Call::multicast_bind_addr,
+                        [&] { return machine_->multicast_bind_addr(request); });
 }
 
 Status SimDriver::multicast_unbind(const MulticastUnbindRequest& request) {
-  return machine_->call(Call::multicast_unbind, [&] { return machine_->multicast_unbind(request); });
+  return machine_->call(Call::multicast_unbind,
+                        [&] { return machine_->multicast_unbind(request); });
 }
 
 Result<Bytes> SimDriver::multicast_get_granularity(const MulticastGranularityRequest& request) {
-  return machine_->call(Call::multicast_get_granularity, [&] { return machine_->multicast_get_granularity(request); });
+  return machine_->call(Call::multicast_get_granularity,
+                        [&] { return machine_->multicast_get_granularity(request); });
 }
 
 }  // namespace tessera::sim

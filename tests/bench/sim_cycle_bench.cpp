@@ -1,10 +1,10 @@
 // What a simulated call costs, and how that grows with what is live. Bytes are off; one thread.
 // BM_StdMap is the yardstick: one insert and one erase in a std::map of as many entries.
-#include <benchmark/benchmark.h>
-
 #include <cstdint>
 #include <map>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 #include "tessera/sim/sim_driver.h"
 
@@ -30,8 +30,7 @@ class LiveMachine {
   Driver& driver() { return driver_; }
 
   AllocationHandle map_one(DeviceAddress address) {
-    const AllocationHandle handle =
-        must(driver_.mem_create({.size = granule, .properties = {}}));
+    const AllocationHandle handle = must(driver_.mem_create({.size = granule, .properties = {}}));
     must(driver_.mem_map({.address = address, .size = granule, .handle = handle}));
     must(driver_.mem_set_access(
         {.address = address, .size = granule, .descriptors = std::span(&read_write_, 1)}));
@@ -55,8 +54,7 @@ void BM_Cycle(benchmark::State& state) {
   LiveMachine machine(state.range(0));
   Driver& driver = machine.driver();
   for (auto _ : state) {
-    const DeviceAddress address =
-        LiveMachine::must(driver.mem_address_reserve({.size = granule}));
+    const DeviceAddress address = LiveMachine::must(driver.mem_address_reserve({.size = granule}));
     const AllocationHandle handle = machine.map_one(address);
     LiveMachine::must(driver.mem_unmap({.address = address, .size = granule}));
     LiveMachine::must(driver.mem_release(handle));

@@ -50,7 +50,7 @@ TEST_F(Peers, ReachEachOthersAllocationsOnceEnabled) {
 
 TEST_F(Peers, AreThemselvesRefused) {
   const ContextHandle current = must(driver().ctx_get_current());
-  EXPECT_EQ(answer(driver().ctx_enable_peer_access({.peer = current})), "INVALID_DEVICE");
+  EXPECT_EQ(answer(driver().ctx_enable_peer_access({.peer = current})), "PEER_ACCESS_UNSUPPORTED");
 }
 
 }  // namespace

@@ -12,20 +12,20 @@ namespace tessera::detail {
 
 }  // namespace tessera::detail
 
-#define TESSERA_CHECK(condition)                                                \
-  do {                                                                          \
-    if (!(condition)) [[unlikely]] {                                            \
-      ::tessera::detail::check_failed(#condition, __FILE__, __LINE__);          \
-    }                                                                           \
+#define TESSERA_CHECK(condition)                                       \
+  do {                                                                 \
+    if (!(condition)) [[unlikely]] {                                   \
+      ::tessera::detail::check_failed(#condition, __FILE__, __LINE__); \
+    }                                                                  \
   } while (false)
 
 // The comparing form prints both sides.
-#define TESSERA_CHECK_LE(left, right)                                           \
-  do {                                                                          \
-    const std::uint64_t tessera_left = (left);                                  \
-    const std::uint64_t tessera_right = (right);                                \
-    if (!(tessera_left <= tessera_right)) [[unlikely]] {                        \
-      ::tessera::detail::check_failed(#left " <= " #right, tessera_left,        \
-                                      tessera_right, __FILE__, __LINE__);       \
-    }                                                                           \
+#define TESSERA_CHECK_LE(left, right)                                                             \
+  do {                                                                                            \
+    const std::uint64_t tessera_left = (left);                                                    \
+    const std::uint64_t tessera_right = (right);                                                  \
+    if (!(tessera_left <= tessera_right)) [[unlikely]] {                                          \
+      ::tessera::detail::check_failed(#left " <= " #right, tessera_left, tessera_right, __FILE__, \
+                                      __LINE__);                                                  \
+    }                                                                                             \
   } while (false)

@@ -91,9 +91,9 @@ class Driver {
   // ERRORS: invalid_value (option or null pointers; other properties are not looked at [h200]).
   virtual Result<Bytes> mem_get_allocation_granularity(const GranularityRequest& request) = 0;
   // Reserves addresses; takes no memory. VALID: size > 0 and a multiple of the granularity;
-  // alignment 0 or a power of two; hint null or a multiple of the granularity and alignment; flags 0.
-  // OK: the range [result, result + size) overlaps no other reservation. The hint is a wish: look
-  // at the result. ERRORS: invalid_value; out_of_memory: of addresses, not of memory.
+  // alignment 0 or a power of two; hint null or a multiple of the granularity and alignment; flags
+  // 0. OK: the range [result, result + size) overlaps no other reservation. The hint is a wish:
+  // look at the result. ERRORS: invalid_value; out_of_memory: of addresses, not of memory.
   virtual Result<DeviceAddress> mem_address_reserve(const ReserveRequest& request) = 0;
   // Gives a reservation back. VALID: base and size of one reservation, with nothing mapped in it.
   // ERRORS: invalid_value.
@@ -192,7 +192,8 @@ class Driver {
   virtual Status memcpy_dtod(const MemcpyDtodRequest& request) = 0;
   virtual Status memset_d8(const MemsetD8Request& request) = 0;
   // The same in a stream's order. VALID: the ranges stay mapped and accessible until it is done.
-  // ERRORS also: invalid_context (no live stream). What fails later is said at the next synchronize.
+  // ERRORS also: invalid_context (no live stream). What fails later is said at the next
+  // synchronize.
   virtual Status memcpy_htod_async(const MemcpyHtodAsyncRequest& request) = 0;
   virtual Status memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) = 0;
   virtual Status memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) = 0;
@@ -273,11 +274,10 @@ class DriverWrapper : public Driver {
   Result<AllocationHandle> mem_create(const CreateRequest& request) override;
   Status mem_release(AllocationHandle handle) override;
   Result<AllocationProperties> mem_get_allocation_properties_from_handle(
-       const PropertiesRequest& request) override;
+      const PropertiesRequest& request) override;
   Result<AllocationHandle> mem_retain_allocation_handle(DeviceAddress address) override;
   Result<ShareableHandle> mem_export_to_shareable_handle(const ExportRequest& request) override;
-  Result<AllocationHandle> mem_import_from_shareable_handle(
-       const ShareableHandle& handle) override;
+  Result<AllocationHandle> mem_import_from_shareable_handle(const ShareableHandle& handle) override;
   Status mem_map(const MapRequest& request) override;
   Status mem_unmap(const UnmapRequest& request) override;
   Status mem_set_access(const SetAccessRequest& request) override;

@@ -101,9 +101,9 @@ struct GranularityRequest {
 
 struct ReserveRequest {
   Bytes size;
-  Bytes alignment = {};      // zero: the driver's choice
-  DeviceAddress hint = {};   // null: anywhere; else a wish that need not be granted
-  std::uint64_t flags = 0;   // to be zero
+  Bytes alignment = {};     // zero: the driver's choice
+  DeviceAddress hint = {};  // null: anywhere; else a wish that need not be granted
+  std::uint64_t flags = 0;  // to be zero
   NullPointers null_pointers = NullPointers::none;
 };
 
@@ -134,8 +134,8 @@ struct ExportRequest {
 // What an export gives and an import takes; the field that `type` names counts.
 struct ShareableHandle {
   HandleTypes type = HandleTypes::posix_file_descriptor;
-  int file_descriptor = -1;  // posix: the exporter's caller owns it and closes it
-  std::uint64_t win32 = 0;   // win32, win32_kmt: a HANDLE's or D3DKMT_HANDLE's value
+  int file_descriptor = -1;               // posix: the exporter's caller owns it and closes it
+  std::uint64_t win32 = 0;                // win32, win32_kmt: a HANDLE's or D3DKMT_HANDLE's value
   std::array<std::byte, 64> fabric = {};  // fabric: CUmemFabricHandle
 };
 
@@ -336,8 +336,8 @@ enum class Touch : std::uint8_t { read, write };
 struct LaunchTouchRequest {
   DeviceAddress address;
   Touch touch;
-  std::uint8_t value = 0;      // what a write puts there
-  DeviceAddress result = {};   // where the byte read goes, unless null: any byte it may write
+  std::uint8_t value = 0;     // what a write puts there
+  DeviceAddress result = {};  // where the byte read goes, unless null: any byte it may write
   std::uint64_t duration_ns = 0;
   StreamHandle stream = {};
 };

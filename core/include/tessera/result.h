@@ -50,7 +50,8 @@ class [[nodiscard]] Result {
   }
   template <class Fallback>
   [[nodiscard]] constexpr T value_or(Fallback&& fallback) && {
-    return has_value() ? std::move(checked_value()) : static_cast<T>(std::forward<Fallback>(fallback));
+    return has_value() ? std::move(checked_value())
+                       : static_cast<T>(std::forward<Fallback>(fallback));
   }
   // `next` takes the value and returns a Result.
   template <class Next>
@@ -116,11 +117,11 @@ using Status = Result<void>;
 #define TESSERA_DETAIL_JOIN(left, right) TESSERA_DETAIL_JOIN_2(left, right)
 
 // Returns the error of `expression`, a Result, from the enclosing function; goes on if it has none.
-#define TESSERA_TRY(expression)                                     \
-  do {                                                              \
-    if (auto tessera_result = (expression); !tessera_result) {      \
-      return tessera_result.error();                                \
-    }                                                               \
+#define TESSERA_TRY(expression)                                \
+  do {                                                         \
+    if (auto tessera_result = (expression); !tessera_result) { \
+      return tessera_result.error();                           \
+    }                                                          \
   } while (false)
 
 // The same, and puts the value into `target`: TESSERA_TRY_ASSIGN(const auto size, size_of(x));

@@ -91,6 +91,9 @@ struct Contradiction {
   std::function<void(Profile&)> make;
 };
 
+// Names the test: gtest would print the pointers inside.
+void PrintTo(const Contradiction& contradiction, std::ostream* out) { *out << contradiction.says; }
+
 class ProfileContradiction : public ::testing::TestWithParam<Contradiction> {};
 
 TEST_P(ProfileContradiction, IsNamed) {
@@ -182,7 +185,7 @@ const Contradiction contradictions[] = {
        p.memory_total = 512_MiB;
        p.resident_threads = 1;
      }},
-    {"stack_size is 1 TiB: for resident_threads (270336) threads it takes more than memory_total",
+    {"stack_size is 1 TiB: for resident_threads (270336) threads it takes more than context_static",
      [](Profile& p) { p.stack_size = 1_TiB; }},
     {"stack_size is 1048576 TiB: for resident_threads",
      [](Profile& p) { p.stack_size = 1'048'576_TiB; }},

@@ -90,8 +90,8 @@ struct Profile {
   std::uint64_t accessible_mappings_max = 0;
 
   // --- Memory of contexts and of mem_alloc ---
-  Bytes context_static;      // a further context's share of the device's memory
-  Bytes stack_size;          // ctx_get_limit's defaults
+  Bytes context_static;  // a further context's share of the device's memory
+  Bytes stack_size;      // ctx_get_limit's defaults
   Bytes malloc_heap_size;
   Bytes printf_fifo_size;
   std::uint32_t resident_threads = 0;  // the stack is taken for so many
@@ -111,7 +111,7 @@ struct Profile {
   // --- Capabilities ---
   HandleTypes export_types = HandleTypes::none;         // can be made and exported
   HandleTypes not_permitted_types = HandleTypes::none;  // known, but mem_create: not_permitted
-  bool host_locations = false;  // mem_create on the host and its NUMA nodes
+  bool host_locations = false;                          // mem_create on the host and its NUMA nodes
   bool compression = false;
   bool managed_memory = true;
   bool memory_pools = true;

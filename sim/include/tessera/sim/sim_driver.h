@@ -86,11 +86,10 @@ class SimDriver final : public Driver {
   Result<AllocationHandle> mem_create(const CreateRequest& request) override;
   Status mem_release(AllocationHandle handle) override;
   Result<AllocationProperties> mem_get_allocation_properties_from_handle(
-       const PropertiesRequest& request) override;
+      const PropertiesRequest& request) override;
   Result<AllocationHandle> mem_retain_allocation_handle(DeviceAddress address) override;
   Result<ShareableHandle> mem_export_to_shareable_handle(const ExportRequest& request) override;
-  Result<AllocationHandle> mem_import_from_shareable_handle(
-       const ShareableHandle& handle) override;
+  Result<AllocationHandle> mem_import_from_shareable_handle(const ShareableHandle& handle) override;
   Status mem_map(const MapRequest& request) override;
   Status mem_unmap(const UnmapRequest& request) override;
   Status mem_set_access(const SetAccessRequest& request) override;
