@@ -1,7 +1,6 @@
 #include "address_allocator.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <utility>
 
@@ -14,10 +13,6 @@ AddressAllocator::AddressAllocator(const std::vector<AddressRange>& windows, Byt
       regions_(windows),
       next_age_(std::numeric_limits<std::uint64_t>::max()) {
   TESSERA_CHECK(is_power_of_two(granularity) && is_power_of_two(block) && block >= granularity);
-}
-
-std::size_t AddressAllocator::class_of(Bytes size) const noexcept {
-  return static_cast<std::size_t>(std::bit_width(size / granularity_)) - 1;
 }
 
 Bytes AddressAllocator::longest_gap(const Block& block) noexcept {
@@ -44,38 +39,19 @@ std::optional<DeviceAddress> AddressAllocator::fit(const Block& block, Bytes siz
   return std::nullopt;
 }
 
-void AddressAllocator::list(SlabIndex index) {
-  const Bytes longest = longest_gap(blocks_[index]);
-  if (!longest.is_zero()) {
-    by_room_.at(class_of(longest)).emplace(blocks_[index].age, index);
-  }
-}
-
-void AddressAllocator::unlist(SlabIndex index) {
-  const Bytes longest = longest_gap(blocks_[index]);
-  if (!longest.is_zero()) {
-    by_room_.at(class_of(longest)).erase({blocks_[index].age, index});
-  }
-}
-
 template <class Change>
 void AddressAllocator::change_gaps(SlabIndex index, Change&& change) {
   Block& block = blocks_[index];
-  const Bytes before = longest_gap(block);
+  const std::uint64_t before = longest_gap(block).value();
   change(block);
-  const Bytes after = longest_gap(block);
-  const auto class_or_none = [this](Bytes longest) {
-    return longest.is_zero() ? class_count : class_of(longest);
-  };
-  if (class_or_none(before) == class_or_none(after)) {
-    return;
-  }
-  const std::pair<std::uint64_t, SlabIndex> entry(block.age, index);
-  if (!before.is_zero()) {
-    by_room_.at(class_of(before)).erase(entry);
-  }
-  if (!after.is_zero()) {
-    by_room_.at(class_of(after)).insert(entry);
+  const std::uint64_t after = longest_gap(block).value();
+  const Aged entry(block.age, index);
+  if (before != 0 && after != 0) {
+    by_room_.change(before, entry, after, entry);
+  } else if (before != 0) {
+    by_room_.erase(before, entry);
+  } else if (after != 0) {
+    by_room_.insert(after, entry);
   }
 }
 
@@ -122,9 +98,9 @@ std::optional<AddressRange> AddressAllocator::take_hint(const Request& request, 
 std::optional<AddressRange> AddressAllocator::take_in_blocks(const Request& request,
                                                              Bytes alignment) {
   // Per class the newest block that fits; only in the lowest, or by alignment or hint, some do not.
-  std::optional<std::pair<std::uint64_t, SlabIndex>> best;
-  for (std::size_t i = class_of(request.size); i < class_count; ++i) {
-    for (const auto& entry : by_room_[i]) {
+  std::optional<Aged> best;
+  by_room_.for_each_from(request.size.value(), [&](const std::set<Aged>& newest_first) {
+    for (const Aged& entry : newest_first) {
       if (best && entry > *best) {
         break;
       }
@@ -133,7 +109,7 @@ std::optional<AddressRange> AddressAllocator::take_in_blocks(const Request& requ
         break;
       }
     }
-  }
+  });
   if (!best) {
     return std::nullopt;
   }
@@ -144,14 +120,20 @@ std::optional<AddressRange> AddressAllocator::take_in_blocks(const Request& requ
 SlabIndex AddressAllocator::add_block(Block block) {
   block.age = next_age_--;
   const std::uint64_t begin = block.range.begin().value();
+  const std::uint64_t longest = longest_gap(block).value();
+  const std::uint64_t age = block.age;
   const SlabIndex index = blocks_.insert(std::move(block));
   by_begin_.insert(begin, index);
-  list(index);
+  if (longest != 0) {
+    by_room_.insert(longest, {age, index});
+  }
   return index;
 }
 
 void AddressAllocator::remove_block(SlabIndex index) {
-  unlist(index);
+  if (const std::uint64_t longest = longest_gap(blocks_[index]).value(); longest != 0) {
+    by_room_.erase(longest, {blocks_[index].age, index});
+  }
   const AddressRange range = blocks_[index].range;
   by_begin_.erase(by_begin_.find(range.begin().value()));
   blocks_.erase(index);
@@ -258,17 +240,12 @@ std::optional<DeviceAddress> AddressAllocator::take_for_driver(
 }
 
 std::string AddressAllocator::check_invariants() const {
-  std::size_t listed = 0;
-  for (const ByAge& blocks : by_room_) {
-    listed += blocks.size();
-  }
   std::size_t with_room = 0;
   for (auto place = by_begin_.begin(); place; place = place.next()) {
     const Block& block = blocks_[place.value()];
     const Bytes longest = longest_gap(block);
     with_room += longest.is_zero() ? 0U : 1U;
-    if (!longest.is_zero() &&
-        !by_room_.at(class_of(longest)).contains({block.age, place.value()})) {
+    if (!longest.is_zero() && !by_room_.contains(longest.value(), {block.age, place.value()})) {
       return "a block is not listed under its longest gap";
     }
     DeviceAddress last_end;
@@ -280,7 +257,7 @@ std::string AddressAllocator::check_invariants() const {
       last_end = gap.end();
     }
   }
-  if (listed != with_room || by_begin_.size() != blocks_.size()) {
+  if (by_room_.size() != with_room || by_begin_.size() != blocks_.size()) {
     return "blocks are not listed once each";
   }
   if (std::string fault = by_begin_.check_invariants(); !fault.empty()) {

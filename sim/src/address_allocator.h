@@ -10,15 +10,15 @@
 // Not thread-safe.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "region_allocator.h"
+#include "size_classes.h"
 #include "slab.h"
 #include "sorted_table.h"
 #include "tessera/address.h"
@@ -53,11 +53,9 @@ class AddressAllocator {
     std::uint64_t age = 0;           // the newest has the smallest
     bool is_driver = false;          // stays when it is empty
   };
-  // Blocks whose longest gap is [2^i, 2^(i+1)) granules are in class i, newest first.
-  static constexpr std::size_t class_count = 64;
-  using ByAge = std::set<std::pair<std::uint64_t, SlabIndex>>;
+  // A block and its age: sorted, the newest comes first.
+  using Aged = std::pair<std::uint64_t, SlabIndex>;
 
-  [[nodiscard]] std::size_t class_of(Bytes size) const noexcept;
   [[nodiscard]] static Bytes longest_gap(const Block& block) noexcept;
   [[nodiscard]] static std::optional<DeviceAddress> fit(const Block& block, Bytes size,
                                                         Bytes alignment, DeviceAddress from);
@@ -72,15 +70,13 @@ class AddressAllocator {
   // Calls `change(block)`, and lists the block anew where its longest gap is another then.
   template <class Change>
   void change_gaps(SlabIndex index, Change&& change);
-  void list(SlabIndex index);
-  void unlist(SlabIndex index);
 
   Bytes block_size_;
   Bytes granularity_;
   RegionAllocator regions_;
   Slab<Block> blocks_;
   SortedTable<SlabIndex> by_begin_;
-  std::array<ByAge, class_count> by_room_;
+  SizeClasses<Aged> by_room_;  // by their longest gap
   std::uint64_t next_age_;
 };
 

@@ -1,8 +1,8 @@
 #include "region_allocator.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
+#include <utility>
 
 namespace tessera::sim {
 namespace {
@@ -39,10 +39,6 @@ RegionAllocator::RegionAllocator(const std::vector<AddressRange>& windows) {
   }
 }
 
-std::size_t RegionAllocator::class_of(Bytes size) noexcept {
-  return static_cast<std::size_t>(std::bit_width(size.value())) - 1;
-}
-
 AddressRange RegionAllocator::gap_at(std::uint64_t begin) const {
   return between(begin, gaps_.at(begin));
 }
@@ -50,13 +46,22 @@ AddressRange RegionAllocator::gap_at(std::uint64_t begin) const {
 void RegionAllocator::add_gap(AddressRange gap) {
   if (!gap.is_empty()) {
     gaps_.emplace(gap.begin().value(), gap.end().value());
-    begins_by_class_.at(class_of(gap.size())).insert(gap.begin().value());
+    begins_.insert(gap.size().value(), gap.begin().value());
   }
 }
 
 void RegionAllocator::remove_gap(AddressRange gap) {
   gaps_.erase(gap.begin().value());
-  begins_by_class_.at(class_of(gap.size())).erase(gap.begin().value());
+  begins_.erase(gap.size().value(), gap.begin().value());
+}
+
+void RegionAllocator::change_gap(AddressRange before, AddressRange after) {
+  auto gap = gaps_.extract(before.begin().value());
+  gap.key() = after.begin().value();
+  gap.mapped() = after.end().value();
+  gaps_.insert(std::move(gap));
+  begins_.change(before.size().value(), before.begin().value(), after.size().value(),
+                 after.begin().value());
 }
 
 // In each class the first gap that fits; all but the lowest classes fit at once.
@@ -70,8 +75,7 @@ std::optional<RegionAllocator::Place> RegionAllocator::find_lowest(Bytes size, B
     }
   }
   std::optional<Place> best;
-  for (std::size_t i = class_of(size); i < class_count; ++i) {
-    const auto& begins = begins_by_class_[i];
+  begins_.for_each_from(size.value(), [&](const std::set<std::uint64_t>& begins) {
     for (auto begin = begins.upper_bound(from.value()); begin != begins.end(); ++begin) {
       if (best && *begin > best->gap.begin().value()) {
         break;
@@ -82,15 +86,14 @@ std::optional<RegionAllocator::Place> RegionAllocator::find_lowest(Bytes size, B
         break;
       }
     }
-  }
+  });
   return best;
 }
 
 std::optional<RegionAllocator::Place> RegionAllocator::find_highest(Bytes size,
                                                                     Bytes alignment) const {
   std::optional<Place> best;
-  for (std::size_t i = class_of(size); i < class_count; ++i) {
-    const auto& begins = begins_by_class_[i];
+  begins_.for_each_from(size.value(), [&](const std::set<std::uint64_t>& begins) {
     for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
       if (best && *begin < best->gap.begin().value()) {
         break;
@@ -101,15 +104,22 @@ std::optional<RegionAllocator::Place> RegionAllocator::find_highest(Bytes size,
         break;
       }
     }
-  }
+  });
   return best;
 }
 
 AddressRange RegionAllocator::take_at(const Place& place, Bytes size) {
   const AddressRange region(place.address, size);
-  remove_gap(place.gap);
-  add_gap({place.gap.begin(), region.begin() - place.gap.begin()});
-  add_gap({region.end(), place.gap.end() - region.end()});
+  const AddressRange below(place.gap.begin(), region.begin() - place.gap.begin());
+  const AddressRange above(region.end(), place.gap.end() - region.end());
+  if (below.is_empty() && above.is_empty()) {
+    remove_gap(place.gap);
+    return region;
+  }
+  change_gap(place.gap, below.is_empty() ? above : below);
+  if (!below.is_empty()) {
+    add_gap(above);
+  }
   return region;
 }
 
@@ -125,31 +135,27 @@ std::optional<AddressRange> RegionAllocator::take_highest(Bytes size, Bytes alig
 }
 
 void RegionAllocator::give_back(AddressRange region) {
-  std::uint64_t begin = region.begin().value();
-  std::uint64_t end = region.end().value();
-  const auto above = gaps_.lower_bound(begin);
-  const bool joins_above = above != gaps_.end() && above->first == end;
-  const bool joins_below = above != gaps_.begin() && std::prev(above)->second == begin;
-  if (joins_below) {
-    begin = std::prev(above)->first;
+  const auto after = gaps_.lower_bound(region.begin().value());
+  const bool joins_above = after != gaps_.end() && after->first == region.end().value();
+  const bool joins_below =
+      after != gaps_.begin() && std::prev(after)->second == region.begin().value();
+  const AddressRange above = joins_above ? gap_at(after->first) : AddressRange();
+  const AddressRange below = joins_below ? gap_at(std::prev(after)->first) : AddressRange();
+  const DeviceAddress begin = joins_below ? below.begin() : region.begin();
+  const DeviceAddress end = joins_above ? above.end() : region.end();
+  const AddressRange merged(begin, end - begin);
+  if (joins_above && joins_below) {
+    remove_gap(above);
+    change_gap(below, merged);
+  } else if (joins_above || joins_below) {
+    change_gap(joins_above ? above : below, merged);
+  } else {
+    add_gap(merged);
   }
-  if (joins_above) {
-    const AddressRange gap = gap_at(above->first);
-    end = gap.end().value();
-    remove_gap(gap);
-  }
-  if (joins_below) {
-    remove_gap(gap_at(begin));
-  }
-  add_gap(between(begin, end));
 }
 
 std::string RegionAllocator::check_invariants() const {
-  std::size_t listed = 0;
-  for (const auto& begins : begins_by_class_) {
-    listed += begins.size();
-  }
-  if (listed != gaps_.size()) {
+  if (begins_.size() != gaps_.size()) {
     return "the classes do not list every gap once";
   }
   std::uint64_t last_end = 0;
@@ -157,7 +163,7 @@ std::string RegionAllocator::check_invariants() const {
     if (begin >= end || (last_end != 0 && begin <= last_end)) {
       return "gaps are empty, overlap or touch";
     }
-    if (!begins_by_class_.at(class_of(Bytes(end - begin))).contains(begin)) {
+    if (!begins_.contains(end - begin, begin)) {
       return "a gap is listed in the wrong class";
     }
     last_end = end;

@@ -4,14 +4,13 @@
 // Not thread-safe.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "size_classes.h"
 #include "tessera/address.h"
 
 namespace tessera::sim {
@@ -30,14 +29,11 @@ class RegionAllocator {
   [[nodiscard]] std::string check_invariants() const;
 
  private:
-  // Gaps of [2^i, 2^(i+1)) bytes are in class i.
-  static constexpr std::size_t class_count = 64;
   struct Place {
     AddressRange gap;
     DeviceAddress address;
   };
 
-  [[nodiscard]] static std::size_t class_of(Bytes size) noexcept;
   [[nodiscard]] AddressRange gap_at(std::uint64_t begin) const;
   [[nodiscard]] std::optional<Place> find_lowest(Bytes size, Bytes alignment,
                                                  DeviceAddress from) const;
@@ -45,9 +41,11 @@ class RegionAllocator {
   AddressRange take_at(const Place& place, Bytes size);
   void add_gap(AddressRange gap);
   void remove_gap(AddressRange gap);
+  // The same as remove and add, without giving memory back and taking it again.
+  void change_gap(AddressRange before, AddressRange after);
 
   std::map<std::uint64_t, std::uint64_t> gaps_;  // begin -> end
-  std::array<std::set<std::uint64_t>, class_count> begins_by_class_;
+  SizeClasses<std::uint64_t> begins_;            // of gaps, by their sizes
 };
 
 }  // namespace tessera::sim

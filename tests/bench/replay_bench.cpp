@@ -1,10 +1,10 @@
 // How fast recordings are read, and replayed on the simulator, each case in a fresh machine.
-#include <benchmark/benchmark.h>
-
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include <benchmark/benchmark.h>
 
 #include "run_cases.h"
 #include "tessera/scenario/reader.h"
