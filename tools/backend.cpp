@@ -5,6 +5,7 @@
 #include "cuda_backend.h"
 #include "sim_backend.h"
 #include "tessera/sim/profile_file.h"
+#include "tessera/sim/sim_driver.h"
 
 namespace tessera::tools {
 
@@ -29,8 +30,11 @@ BackendError check_backend(const BackendOptions& options) {
                      "or build where cuda.h is found (cmake --preset gpu)"};
   }
   const auto profile = sim::load_profile(options.profile);
-  const auto* error = std::get_if<sim::ProfileError>(&profile);
-  return error == nullptr ? BackendError{} : BackendError{error->message};
+  if (const auto* error = std::get_if<sim::ProfileError>(&profile)) {
+    return BackendError{error->message};
+  }
+  return BackendError{sim::check_machine(std::get<sim::Profile>(profile),
+                                         sim::SimOptions{.devices = options.devices})};
 }
 
 Bytes granule_of(const BackendOptions& options) {
@@ -47,10 +51,10 @@ std::variant<std::unique_ptr<Backend>, BackendError> open_backend(const BackendO
   if (options.kind == BackendKind::cuda) {
     return open_cuda_backend(options);
   }
-  auto profile = sim::load_profile(options.profile);
-  if (const auto* error = std::get_if<sim::ProfileError>(&profile)) {
-    return BackendError{error->message};
+  if (BackendError unusable = check_backend(options); !unusable.message.empty()) {
+    return unusable;
   }
+  auto profile = sim::load_profile(options.profile);
   return make_sim_backend(std::get<sim::Profile>(std::move(profile)), options);
 }
 

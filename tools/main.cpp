@@ -1,5 +1,8 @@
 // The `tessera` command: reads the command line and hands over to the verb.
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -57,6 +60,7 @@ int main(int argc, char** argv) {
   CLI::App app("Replays and records what CUDA's virtual memory calls answer.");
   app.name("tessera");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "tessera " TESSERA_VERSION);
   std::function<int()> run_verb;
 
   ReplayOptions replay_options;
@@ -121,5 +125,11 @@ int main(int argc, char** argv) {
     }
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::unusable);
   }
-  return run_verb();
+  const int status = run_verb();
+  // What could not be written (a full disk, a closed pipe's file) was not said.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    complain("the output could not be written: " + std::string(std::strerror(errno)));
+    return static_cast<int>(ExitStatus::unusable);
+  }
+  return status;
 }

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <system_error>
 
@@ -15,6 +14,15 @@ namespace tessera::tools {
 namespace {
 
 FileError fault(const std::string& path, const std::string& what) { return {path + ": " + what}; }
+
+// Also of what a compressed file becomes: a small one can stand for more than there is memory.
+constexpr std::size_t largest_text = std::size_t{1} << 28U;
+
+FileError too_large(const std::string& path) {
+  return fault(path,
+               "it has more than 256 MiB of text, the largest scenario that is read; cut it "
+               "into several files");
+}
 
 std::variant<std::string, FileError> decompress(const std::string& path,
                                                 const std::string& compressed) {
@@ -35,6 +43,9 @@ std::variant<std::string, FileError> decompress(const std::string& path,
     stream.avail_out = static_cast<uInt>(buffer.size());
     status = inflate(&stream, Z_NO_FLUSH);
     text.append(buffer.data(), buffer.size() - stream.avail_out);
+    if (text.size() > largest_text) {
+      return too_large(path);
+    }
     // A file may be several compressed pieces, one after the other.
     if (status == Z_STREAM_END && stream.avail_in > 0) {
       status = inflateReset(&stream);
@@ -62,7 +73,14 @@ std::variant<std::string, FileError> read_text_file(const std::string& path) {
   if (!file) {
     return fault(path, std::string("cannot be opened: ") + std::strerror(errno));
   }
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string text;
+  std::array<char, 1U << 16U> buffer = {};
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > largest_text) {
+      return too_large(path);
+    }
+  }
   if (file.bad()) {
     return fault(path, std::string("cannot be read: ") + std::strerror(errno));
   }

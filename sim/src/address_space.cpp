@@ -39,7 +39,10 @@ void AddressSpace::add_driver_addresses(Bytes size, const std::vector<AddressRan
     return;  // no room: nobody would see them
   }
   for (const AddressRange& range : mapped) {
-    add_block({*base + Bytes(range.begin().value()), range.size()}, BlockKind::driver, 0);
+    const AddressRange block(*base + Bytes(range.begin().value()), range.size());
+    if (!has_block_in(block)) {  // a program's mapping may have run past its reservation to here
+      add_block(block, BlockKind::driver, 0);
+    }
   }
 }
 
@@ -71,7 +74,17 @@ void AddressSpace::free_reservation(AddressRange reservation) {
 }
 
 std::optional<AddressRange> AddressSpace::take_addresses(Bytes size, Bytes alignment) {
-  return allocator_.take({.size = size, .alignment = alignment, .prefers_top = true});
+  // A mapping may lie where nothing is reserved: such addresses are passed over.
+  std::vector<AddressRange> passed_over;
+  auto range = allocator_.take({.size = size, .alignment = alignment, .prefers_top = true});
+  while (range && has_block_in(*range)) {
+    passed_over.push_back(*range);
+    range = allocator_.take({.size = size, .alignment = alignment, .prefers_top = true});
+  }
+  for (const AddressRange& taken : passed_over) {
+    allocator_.give_back(taken);
+  }
+  return range;
 }
 
 void AddressSpace::give_back_addresses(AddressRange range) { allocator_.give_back(range); }

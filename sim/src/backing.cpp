@@ -178,7 +178,7 @@ void Backing::read(Bytes offset, std::span<std::byte> destination) const noexcep
   }
 }
 
-void Backing::write(Bytes offset, std::span<const std::byte> source) noexcept {
+void Backing::write(Bytes offset, std::span<const std::byte> source) {
   check_range(offset, Bytes(source.size()));
   if (kind_ == Kind::none) {
     return;
@@ -192,7 +192,7 @@ void Backing::write(Bytes offset, std::span<const std::byte> source) noexcept {
   });
 }
 
-void Backing::fill(Bytes offset, std::uint8_t value, Bytes size) noexcept {
+void Backing::fill(Bytes offset, std::uint8_t value, Bytes size) {
   check_range(offset, size);
   if (kind_ == Kind::none || size.is_zero()) {
     return;
@@ -237,8 +237,7 @@ bool Backing::may_hold_data(Bytes offset, std::uint64_t size) const noexcept {
   return page != pages_.end() && page->first <= (offset.value() + size - 1) / page_bytes;
 }
 
-void Backing::copy_from(const Backing& source, Bytes source_offset, Bytes offset,
-                        Bytes size) noexcept {
+void Backing::copy_from(const Backing& source, Bytes source_offset, Bytes offset, Bytes size) {
   source.check_range(source_offset, size);
   check_range(offset, size);
   if (kind_ == Kind::none || size.is_zero()) {

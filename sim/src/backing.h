@@ -45,11 +45,11 @@ class Backing {
 
   // The ranges lie inside size().
   void read(Bytes offset, std::span<std::byte> destination) const noexcept;
-  void write(Bytes offset, std::span<const std::byte> source) noexcept;
+  void write(Bytes offset, std::span<const std::byte> source);
   // Filling with zero gives back whole pages and never makes one.
-  void fill(Bytes offset, std::uint8_t value, Bytes size) noexcept;
+  void fill(Bytes offset, std::uint8_t value, Bytes size);
   // May overlap when `source` is *this. Pages that the source lacks are not made here.
-  void copy_from(const Backing& source, Bytes source_offset, Bytes offset, Bytes size) noexcept;
+  void copy_from(const Backing& source, Bytes source_offset, Bytes offset, Bytes size);
 
   // Kind::shared: the file (owned by the Backing; made on first need, sealed against a change of
   // its size), and where the bytes begin in it. -1 if the system has no descriptor or no room for

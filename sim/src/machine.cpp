@@ -89,6 +89,24 @@ Status Machine::check_device(DeviceOrdinal device) const {
   return {};
 }
 
+Status Machine::check_size(Bytes size, Bytes granularity) {
+  if (size.is_zero()) {
+    return invalid(Reason::size_is_zero, granularity.value());
+  }
+  if (is_aligned(size, granularity)) {
+    return {};
+  }
+  const auto next = checked_align_up(size, granularity);
+  return next ? invalid(Reason::size_not_aligned, size.value(), granularity.value(), next->value())
+              : invalid(Reason::size_beyond_all, size.value());
+}
+
+Error Machine::out_of_memory(Bytes wanted, DeviceOrdinal device) {
+  const DeviceMemory& memory = memory_of(device);
+  return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory, wanted.value(),
+                memory.free().value(), memory.largest_free().value());
+}
+
 DeviceMemory& Machine::memory_of(DeviceOrdinal device) {
   return memories_.at(static_cast<std::size_t>(device.value()));
 }

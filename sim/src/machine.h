@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -111,11 +112,16 @@ class Machine {
     if (auto refusal = begin_call(call)) {
       return Answer(*refusal);
     }
-    Answer answer = operation();
-    if (!answer) {
-      return Answer(complete(answer.error(), call));
+    try {
+      Answer answer = operation();
+      if (!answer) {
+        return Answer(complete(answer.error(), call));
+      }
+      return answer;
+    } catch (const std::bad_alloc&) {
+      // The host has no memory left for the simulated bytes.
+      return Answer(complete(refuse(ErrorCode::out_of_memory, Reason::host_exhausted), call));
     }
-    return answer;
   }
 
   // --- What only a simulator can tell (each takes the lock itself) ---
@@ -206,7 +212,10 @@ class Machine {
   [[nodiscard]] std::uint64_t duration_of(Call call, Bytes size) const;
   [[nodiscard]] bool is_device(DeviceOrdinal device) const noexcept;
   [[nodiscard]] Status check_device(DeviceOrdinal device) const;
+  // Not zero, and a multiple of the granularity.
+  [[nodiscard]] static Status check_size(Bytes size, Bytes granularity);
   [[nodiscard]] DeviceMemory& memory_of(DeviceOrdinal device);
+  [[nodiscard]] Error out_of_memory(Bytes wanted, DeviceOrdinal device);
   [[nodiscard]] bool can_reach(DeviceOrdinal device, DeviceOrdinal peer) const;
 
   // --- Contexts (machine_contexts.cpp) ---
@@ -221,7 +230,7 @@ class Machine {
   void give_resources(ContextHandle context, ContextResources resources);
   void take_resources(const Context& context);
   void take_driver_addresses();
-  void lose(ErrorCode code);
+  void lose(const Error& cause);
   [[nodiscard]] Status check_not_lost() const;
   [[nodiscard]] Bytes stack_share(Bytes stack_size) const;
   [[nodiscard]] Status set_stack_size(Context& context, Bytes stack_size);
@@ -326,7 +335,7 @@ class Machine {
   std::vector<DeviceMemory> memories_;  // a device each
   PhysicalStore store_;
   Contexts contexts_;
-  std::optional<ErrorCode> lost_;  // the process, by a fault
+  std::optional<Error> lost_;  // the process, by a fault: what is answered from then on
   bool has_driver_addresses_ = false;
   std::unordered_map<ContextHandle, ContextResources> resources_;
   Slab<LegacyAllocation> legacy_;

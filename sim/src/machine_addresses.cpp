@@ -29,13 +29,7 @@ Result<DeviceAddress> Machine::mem_address_reserve(const ReserveRequest& request
   if (request.flags != 0) {
     return invalid(Reason::flags_not_zero, request.flags);
   }
-  if (request.size.is_zero()) {
-    return invalid(Reason::size_is_zero, granularity.value());
-  }
-  if (!is_aligned(request.size, granularity)) {
-    return invalid(Reason::size_not_aligned, request.size.value(), granularity.value(),
-                   checked_align_up(request.size, granularity).value_or(Bytes()).value());
-  }
+  TESSERA_TRY(check_size(request.size, granularity));
   if (!is_aligned(request.hint, granularity)) {
     return invalid(Reason::hint_not_aligned, request.hint.value(), granularity.value());
   }

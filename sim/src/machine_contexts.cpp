@@ -47,18 +47,14 @@ Result<ContextResources> Machine::resources_for(DeviceOrdinal device) {
   ContextResources resources(profile_.heap_alignment);
   DeviceMemory& memory = memory_of(device);
   const Bytes stacks = stack_share(profile_.stack_size);
-  const auto refuse_size = [&memory](Bytes size) {
-    return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory, size.value(),
-                  memory.free().value(), memory.largest_free().value());
-  };
   const auto static_piece = memory.take(profile_.context_static - stacks);
   if (!static_piece) {
-    return refuse_size(profile_.context_static);
+    return out_of_memory(profile_.context_static, device);
   }
   const auto stack_piece = memory.take(stacks);
   if (!stack_piece) {
     memory.give_back(*static_piece);
-    return refuse_size(profile_.context_static);
+    return out_of_memory(profile_.context_static, device);
   }
   resources.static_piece = *static_piece;
   resources.stack_piece = *stack_piece;
@@ -73,6 +69,7 @@ void Machine::give_resources(ContextHandle context, ContextResources resources) 
 void Machine::take_resources(const Context& context) {
   timeline_.drop_context(context.handle);
   free_legacy_of(context.handle);
+  trim_pools();
   const auto found = resources_.find(context.handle);
   TESSERA_CHECK(found != resources_.end());
   memory_of(context.device).give_back(found->second.static_piece);
@@ -97,8 +94,9 @@ void Machine::take_driver_addresses() {
 
 // A fault ends the process for CUDA: all its contexts, on every device, are lost, and no new one
 // can be made, whatever is destroyed or reset. Virtual memory calls go on [h200].
-void Machine::lose(ErrorCode code) {
-  lost_ = code;
+void Machine::lose(const Error& cause) {
+  // What was touched is the first value of every refused access.
+  lost_ = refuse(ErrorCode::illegal_address, Reason::process_lost, cause.values[0]);
   for (const auto& [handle, resources] : resources_) {
     timeline_.drop_work(handle);
   }
@@ -106,7 +104,7 @@ void Machine::lose(ErrorCode code) {
 
 Status Machine::check_not_lost() const {
   if (lost_) {
-    return refuse(*lost_, Reason::process_lost);
+    return *lost_;
   }
   return {};
 }
@@ -170,7 +168,7 @@ Status Machine::ctx_destroy(ContextHandle context) {
     return invalid(Reason::null_handle);
   }
   if (contexts_.is_destroyed(context)) {
-    return refuse(ErrorCode::context_is_destroyed, Reason::context_destroyed, context.value());
+    return refuse(ErrorCode::context_is_destroyed, Reason::context_is_gone, context.value());
   }
   const auto destroyed = contexts_.destroy(context);
   if (!destroyed) {
@@ -252,9 +250,7 @@ Status Machine::set_stack_size(Context& context, Bytes stack_size) {
   const auto taken = memory.take(stack_share(*rounded));
   if (!taken) {
     piece = *memory.take(before.size);
-    return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory,
-                  stack_share(*rounded).value(), memory.free().value(),
-                  memory.largest_free().value());
+    return out_of_memory(stack_share(*rounded), context.device);
   }
   piece = *taken;
   context.stack_size = *rounded;

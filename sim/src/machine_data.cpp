@@ -1,6 +1,7 @@
 // Copies, fills, kernels: what touches bytes, and what may touch them.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "machine.h"
@@ -209,8 +210,11 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher tou
   timeline_.enqueue(context->handle, stream, duration,
                     [this, handle = context->handle, work = std::move(work)] {
                       const Context* runs_in = contexts_.find(handle);
-                      if (runs_in != nullptr && !lost_ && !work(*runs_in)) {
-                        lose(ErrorCode::illegal_address);
+                      if (runs_in == nullptr || lost_) {
+                        return;
+                      }
+                      if (const Status done = work(*runs_in); !done) {
+                        lose(done.error());
                       }
                     });
   return {};
@@ -218,6 +222,9 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher tou
 
 Status Machine::memcpy_htod_async(const MemcpyHtodAsyncRequest& request) {
   const MemcpyHtodRequest copy = request.copy;
+  if (copy.source.data() == nullptr && !copy.source.empty()) {
+    return invalid(Reason::null_pointer);
+  }
   const Bytes size(copy.source.size());
   return enqueue(request.stream, duration_of(Call::memcpy_htod_async, size), Toucher::copy,
                  {{copy.destination, size, AccessFlags::read_write}},
@@ -228,6 +235,9 @@ Status Machine::memcpy_htod_async(const MemcpyHtodAsyncRequest& request) {
 
 Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
   const MemcpyDtohRequest copy = request.copy;
+  if (copy.destination.data() == nullptr && !copy.destination.empty()) {
+    return invalid(Reason::null_pointer);
+  }
   const Bytes size(copy.destination.size());
   return enqueue(request.stream, duration_of(Call::memcpy_dtoh_async, size), Toucher::copy,
                  {{copy.source, size, AccessFlags::read}}, [this, copy](const Context& context) {
@@ -274,7 +284,10 @@ Status Machine::launch_touch(const LaunchTouchRequest& request) {
   if (request.touch != Touch::read && request.touch != Touch::write) {
     return invalid(Reason::unknown_flags, static_cast<std::uint64_t>(request.touch), 1);
   }
-  const std::uint64_t duration = duration_of(Call::launch_touch, Bytes()) + request.duration_ns;
+  const std::uint64_t cost = duration_of(Call::launch_touch, Bytes());
+  constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t duration =
+      request.duration_ns > longest - cost ? longest : request.duration_ns + cost;
   return enqueue(request.stream, duration, Toucher::kernel, {},
                  [this, request](const Context& context) { return touch(context, request); });
 }

@@ -27,8 +27,7 @@ Result<AddressRange> Machine::allocate_in_heap(Heap& heap, Bytes size, Bytes blo
     piece = memory.take(block);
   }
   if (!piece) {
-    return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory, block.value(),
-                  memory.free().value(), memory.largest_free().value());
+    return out_of_memory(block, device);
   }
   const auto addresses = space_.take_addresses(block, profile_.reservation_granularity);
   if (!addresses) {
@@ -117,8 +116,7 @@ Result<DeviceAddress> Machine::mem_alloc(Bytes size) {
     return invalid(Reason::size_is_zero, 1);
   }
   if (size > profile_.memory_total) {
-    return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory, size.value(),
-                  memory_of(context->device).free().value());
+    return out_of_memory(size, context->device);
   }
   TESSERA_TRY_ASSIGN(const AddressRange part,
                      allocate_in_heap(resources_.at(context->handle).heap, size,
@@ -163,7 +161,8 @@ std::byte* Machine::map_host_memory(Bytes size) const {
       return nullptr;
     }
     const auto begin = std::bit_cast<std::uintptr_t>(memory);
-    if (begin >= high || begin + size.value() <= low) {
+    const bool is_outside = begin >= high || begin + size.value() <= low;
+    if (is_outside && !space_.has_block_in({DeviceAddress(begin), size})) {
       return static_cast<std::byte*>(memory);
     }
     ::munmap(memory, size.value());
@@ -210,7 +209,7 @@ Status Machine::mem_free(DeviceAddress address) {
     return {};
   }
   const auto index = legacy_at(address);
-  if (!index || legacy_[*index].kind == LegacyKind::host) {
+  if (!index || legacy_[*index].kind == LegacyKind::host || legacy_[*index].is_being_freed) {
     return invalid(Reason::not_allocated, address.value());
   }
   TESSERA_TRY(check_not_lost());
@@ -230,8 +229,7 @@ Result<DeviceAddress> Machine::mem_alloc_async(const AllocAsyncRequest& request)
     return DeviceAddress();  // [h200]
   }
   if (request.size > profile_.memory_total) {
-    return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory, request.size.value(),
-                  memory_of(context->device).free().value());
+    return out_of_memory(request.size, context->device);
   }
   Heap& pool = pools_.at(static_cast<std::size_t>(context->device.value()));
   TESSERA_TRY_ASSIGN(

@@ -227,6 +227,9 @@ Status Machine::mem_set_access(const SetAccessRequest& request) {
                ? invalid(Reason::size_is_zero, profile_.granularity_minimum.value())
                : invalid(Reason::no_descriptors);
   }
+  if (request.descriptors.data() == nullptr) {
+    return invalid(Reason::null_pointer);
+  }
   const auto range = AddressRange::make(request.address, request.size);
   if (!range) {
     return invalid(Reason::range_wraps, request.address.value(), request.size.value());

@@ -110,14 +110,7 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   if (request.flags != 0) {
     return invalid(Reason::flags_not_zero, request.flags);
   }
-  const Bytes granularity = profile_.granularity_minimum;
-  if (request.size.is_zero()) {
-    return invalid(Reason::size_is_zero, granularity.value());
-  }
-  if (!is_aligned(request.size, granularity)) {
-    return invalid(Reason::size_not_aligned, request.size.value(), granularity.value(),
-                   checked_align_up(request.size, granularity).value_or(Bytes()).value());
-  }
+  TESSERA_TRY(check_size(request.size, profile_.granularity_minimum));
   TESSERA_TRY(check_properties(request.properties));
   TESSERA_TRY(check_room(request.size, request.properties.location));
   const std::uint32_t not_permitted =
@@ -136,9 +129,7 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   }
   const auto index = store_.add_memory(std::move(memory));
   if (!index) {
-    const DeviceMemory& device = memory_of(DeviceOrdinal(request.properties.location.id));
-    return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory, request.size.value(),
-                  device.free().value(), device.largest_free().value());
+    return out_of_memory(request.size, DeviceOrdinal(request.properties.location.id));
   }
   const bool is_tile_pool = (request.properties.usage & tile_pool_usage) != 0;
   return store_.value_of(store_.add_memory_handle(*index, false, is_tile_pool));
@@ -279,8 +270,7 @@ Result<SlabIndex> Machine::import_descriptor(int file_descriptor) {
   }
   const auto index = store_.add_memory(std::move(memory));
   if (!index) {
-    return refuse(ErrorCode::out_of_memory, Reason::out_of_device_memory, exported.size.value(),
-                  memory_of(DeviceOrdinal(location.id)).free().value());
+    return out_of_memory(exported.size, DeviceOrdinal(location.id));
   }
   store_.publish(*index, exported.memory_id);
   return *index;

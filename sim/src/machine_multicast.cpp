@@ -38,14 +38,7 @@ Result<Bytes> Machine::multicast_get_granularity(const MulticastGranularityReque
 
 Result<AllocationHandle> Machine::multicast_create(const MulticastProperties& properties) {
   TESSERA_TRY(check_multicast(properties));
-  const Bytes granularity = profile_.granularity_minimum;
-  if (properties.size.is_zero()) {
-    return invalid(Reason::size_is_zero, granularity.value());
-  }
-  if (!is_aligned(properties.size, granularity)) {
-    return invalid(Reason::size_not_aligned, properties.size.value(), granularity.value(),
-                   checked_align_up(properties.size, granularity).value_or(Bytes()).value());
-  }
+  TESSERA_TRY(check_size(properties.size, profile_.granularity_minimum));
   Multicast multicast;
   multicast.properties = properties;
   return store_.value_of(store_.add_multicast_handle(std::move(multicast)));

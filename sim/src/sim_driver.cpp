@@ -5,8 +5,22 @@
 
 namespace tessera::sim {
 
+std::string check_machine(const Profile& profile, const SimOptions& options) {
+  if (std::string fault = check_profile(profile); !fault.empty()) {
+    return fault;
+  }
+  const auto peers = static_cast<std::int32_t>(profile.peers.size());
+  const std::int32_t most = peers == 0 ? AddressSpace::devices_max : peers;
+  if (options.devices < 1 || options.devices > most) {
+    return std::to_string(options.devices) + " devices were asked for; profile " + profile.name +
+           " can have 1 to " + std::to_string(most) +
+           (peers == 0 ? "" : ", the rows of its peers matrix");
+  }
+  return "";
+}
+
 SimDriver::SimDriver(const Profile& profile, const SimOptions& options) {
-  if (const std::string fault = check_profile(profile); !fault.empty()) {
+  if (const std::string fault = check_machine(profile, options); !fault.empty()) {
     detail::check_failed(fault.c_str(), __FILE__, __LINE__);
   }
   machine_ = std::make_unique<Machine>(profile, options);

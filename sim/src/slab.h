@@ -1,9 +1,10 @@
-// Slab: objects in a vector, named by their index; indices of freed ones are used again. An
-// object's address may change with the next insert, its index does not.
+// Slab: objects named by their index, which is used again when they are freed. Their addresses stay
+// as they are.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ class Slab {
   [[nodiscard]] SlabIndex limit() const noexcept { return static_cast<SlabIndex>(objects_.size()); }
 
  private:
-  std::vector<Object> objects_;
+  std::deque<Object> objects_;  // grows without moving, or keeping twice the room
   std::vector<SlabIndex> free_;
   std::size_t size_ = 0;
 };

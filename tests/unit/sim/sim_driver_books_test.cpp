@@ -1,7 +1,7 @@
 // What the books say after each step.
 #include <vector>
 
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 namespace {

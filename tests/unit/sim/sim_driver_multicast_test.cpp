@@ -1,5 +1,5 @@
 // Multicast: simulated only, so it is tested only here.
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 namespace {

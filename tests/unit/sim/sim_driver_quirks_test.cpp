@@ -1,7 +1,7 @@
 // Where drivers differ: each quirk both ways, on copies of one profile.
 #include <unistd.h>
 
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 

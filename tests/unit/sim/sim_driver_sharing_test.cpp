@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 namespace {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "conformance/every_call.h"
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 namespace {

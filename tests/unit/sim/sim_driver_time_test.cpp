@@ -1,5 +1,5 @@
 // Virtual time: what calls cost, and when work runs. No clock is read, so figures are exact.
-#include "sim_driver_fixture.h"
+#include "support/sim_machine.h"
 
 namespace tessera::sim {
 namespace {

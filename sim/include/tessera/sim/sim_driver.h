@@ -38,11 +38,14 @@ struct Books {
   friend bool operator==(const Books&, const Books&) = default;
 };
 
+// Why such a machine cannot be simulated, in words; empty when it can.
+[[nodiscard]] std::string check_machine(const Profile& profile, const SimOptions& options);
+
 class Machine;  // the simulated machine; private
 
 class SimDriver final : public Driver {
  public:
-  // The profile is usable (check_profile) and has at least one device: checked.
+  // The machine can be simulated (check_machine): checked.
   explicit SimDriver(const Profile& profile, const SimOptions& options = {});
   ~SimDriver() override;
 
