@@ -2,9 +2,10 @@
 // as they are.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -22,27 +23,39 @@ class Slab {
     if (!free_.empty()) {
       const SlabIndex index = free_.back();
       free_.pop_back();
-      objects_[index] = std::move(object);
+      (*this)[index] = std::move(object);
       return index;
     }
-    objects_.push_back(std::move(object));
-    return static_cast<SlabIndex>(objects_.size() - 1);
+    if (limit_ == chunk_size * chunks_.size()) {
+      chunks_.push_back(std::make_unique<std::array<Object, chunk_size>>());
+    }
+    const SlabIndex index = limit_++;
+    (*this)[index] = std::move(object);
+    return index;
   }
   void erase(SlabIndex index) {
-    objects_[index] = Object();
+    (*this)[index] = Object();
     free_.push_back(index);
     --size_;
   }
-  [[nodiscard]] Object& operator[](SlabIndex index) noexcept { return objects_[index]; }
-  [[nodiscard]] const Object& operator[](SlabIndex index) const noexcept { return objects_[index]; }
+  [[nodiscard]] Object& operator[](SlabIndex index) noexcept {
+    return (*chunks_[index / chunk_size])[index % chunk_size];
+  }
+  [[nodiscard]] const Object& operator[](SlabIndex index) const noexcept {
+    return (*chunks_[index / chunk_size])[index % chunk_size];
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   // Indices below this may be in use.
-  [[nodiscard]] SlabIndex limit() const noexcept { return static_cast<SlabIndex>(objects_.size()); }
+  [[nodiscard]] SlabIndex limit() const noexcept { return limit_; }
 
  private:
-  std::deque<Object> objects_;  // grows without moving, or keeping twice the room
+  static constexpr SlabIndex chunk_size = 64;
+
+  // Grows without moving what is there, or keeping room for twice as much.
+  std::vector<std::unique_ptr<std::array<Object, chunk_size>>> chunks_;
   std::vector<SlabIndex> free_;
   std::size_t size_ = 0;
+  SlabIndex limit_ = 0;
 };
 
 }  // namespace tessera::sim
