@@ -82,8 +82,7 @@ bool Machine::is_device(DeviceOrdinal device) const noexcept {
 
 Status Machine::check_device(DeviceOrdinal device) const {
   if (!is_device(device)) {
-    return refuse(ErrorCode::invalid_device, Reason::no_such_device,
-                  static_cast<std::uint64_t>(static_cast<std::int64_t>(device.value())),
+    return refuse(ErrorCode::invalid_device, Reason::no_such_device, signed_value(device.value()),
                   static_cast<std::uint64_t>(options_.devices));
   }
   return {};
@@ -145,8 +144,7 @@ Result<std::int32_t> Machine::device_get_attribute(const DeviceAttributeRequest&
   TESSERA_TRY(check_device(request.device));
   const auto found = profile_.device_attributes.find(request.attribute);
   if (found == profile_.device_attributes.end()) {
-    return invalid(Reason::no_such_device_attribute,
-                   static_cast<std::uint64_t>(static_cast<std::int64_t>(request.attribute)));
+    return invalid(Reason::no_such_device_attribute, signed_value(request.attribute));
   }
   return found->second;
 }

@@ -44,6 +44,11 @@ namespace tessera::sim {
   return refuse(ErrorCode::invalid_value, reason, first, second, third);
 }
 
+// A signed number as a value of an error or an attribute.
+[[nodiscard]] inline std::uint64_t signed_value(std::int32_t value) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+
 enum class LegacyKind : std::uint8_t { device, managed, host, pool };
 
 // What mem_alloc and its relatives gave.

@@ -14,10 +14,6 @@ bool is_host(LocationType type) noexcept {
   return type == LocationType::host || type == LocationType::host_numa;
 }
 
-std::uint64_t signed_value(std::int32_t value) noexcept {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-}
-
 }  // namespace
 
 Status Machine::check_map_part(const MapRequest& request, Bytes handle_size) const {

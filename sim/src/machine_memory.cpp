@@ -75,8 +75,7 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
   }
   if (location.type == LocationType::host_numa &&
       (location.id < 0 || location.id >= profile_.host_numa_nodes)) {
-    return invalid(Reason::no_such_numa_node,
-                   static_cast<std::uint64_t>(static_cast<std::int64_t>(location.id)),
+    return invalid(Reason::no_such_numa_node, signed_value(location.id),
                    static_cast<std::uint64_t>(profile_.host_numa_nodes));
   }
   const bool is_rdma = properties.gpu_direct_rdma_capable != 0;
@@ -251,7 +250,7 @@ Result<SlabIndex> Machine::import_descriptor(int file_descriptor) {
   auto imported = import_memory(file_descriptor);
   if (!imported) {
     return refuse(ErrorCode::unknown, Reason::not_an_exported_descriptor,
-                  static_cast<std::uint64_t>(static_cast<std::int64_t>(file_descriptor)));
+                  signed_value(file_descriptor));
   }
   const ExportedProperties& exported = imported->properties;
   if (const auto known = store_.find_memory(exported.memory_id)) {

@@ -9,10 +9,6 @@ constexpr std::uint64_t memory_type_host = 1;
 constexpr std::uint64_t memory_type_device = 2;
 constexpr std::uint32_t dma_buf_handle = 1;
 
-std::uint64_t signed_value(std::int32_t value) noexcept {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-}
-
 }  // namespace
 
 Result<MemoryInfo> Machine::mem_get_info() {

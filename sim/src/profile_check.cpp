@@ -21,7 +21,7 @@ constexpr std::uint64_t largest_base_ns = 1'000'000'000'000;
 constexpr std::uint64_t largest_per_unit_ns = 10'000'000;
 constexpr std::size_t most_peers = 64;
 constexpr std::int32_t most_numa_nodes = 1024;
-// AddressAllocator keeps a block's granules in one word.
+// A block is searched gap by gap: few granules, few gaps.
 constexpr std::uint64_t most_granules_in_block = 64;
 
 class Checker {

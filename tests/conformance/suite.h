@@ -16,6 +16,7 @@
 
 #include "conformance/backend.h"
 #include "support/matchers.h"
+#include "support/must.h"
 
 namespace tessera::conformance {
 
@@ -29,19 +30,7 @@ inline constexpr std::int32_t no_such_ordinal = 99;
 // So long that the calls after it are made while the kernel still runs.
 inline constexpr std::uint64_t long_ns = 50'000'000;
 
-// The value; without one the case ends here.
-template <class T>
-[[nodiscard]] T must(Result<T> result) {
-  if (!result) {
-    throw std::runtime_error(to_string(result.error()));
-  }
-  return std::move(result).value();
-}
-inline void must(const Status& status) {
-  if (!status) {
-    throw std::runtime_error(to_string(status.error()));
-  }
-}
+using test::must;
 
 // Reserved addresses; what is mapped there at the end is unmapped.
 class Reservation {

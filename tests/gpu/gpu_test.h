@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/must.h"
 #include "tessera/cuda/cuda_driver.h"
 
 namespace tessera::gpu {
@@ -21,19 +22,7 @@ template <class T>
   return result ? "OK" : code_name(result.error().code);
 }
 
-// The value; without one the test ends here.
-template <class T>
-[[nodiscard]] T must(Result<T> result) {
-  if (!result) {
-    throw std::runtime_error(to_string(result.error()));
-  }
-  return std::move(result).value();
-}
-inline void must(const Status& status) {
-  if (!status) {
-    throw std::runtime_error(to_string(status.error()));
-  }
-}
+using test::must;
 
 // The driver, started; or the reason why no test here can run. Found out once a process.
 struct Machine {

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "support/matchers.h"
+#include "support/must.h"
 #include "tessera/sim/sim_driver.h"
 
 namespace tessera::sim {
@@ -24,19 +25,7 @@ inline constexpr DeviceOrdinal device_1{1};
 // A multiple of 2 MiB so large that adding as much wraps.
 inline constexpr Bytes last_unit{~std::uint64_t{0} << 21U};
 
-// The value; without one the test ends here.
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    throw std::runtime_error(to_string(result.error()));
-  }
-  return std::move(result).value();
-}
-inline void must(const Status& status) {
-  if (!status) {
-    throw std::runtime_error(to_string(status.error()));
-  }
-}
+using test::must;
 
 [[nodiscard]] inline const Profile& profile_named(std::string_view name) {
   return *built_in_profile(name);
