@@ -94,7 +94,7 @@ Machine make_machine(std::int32_t devices) {
       return machine;
     }
   }
-  machine.driver = std::make_unique<DriverWrapper>(driver);
+  machine.driver = std::make_unique<DriverWrapper>(&driver);
   machine.features = [&driver] { return features_of(driver); };
   machine.host_read = [](DeviceAddress address) { return std::uint8_t{host_byte(address)}; };
   machine.host_write = [](DeviceAddress address, std::uint8_t value) {

@@ -20,7 +20,7 @@ namespace {
 class OwningWrapper final : public DriverWrapper {
  public:
   explicit OwningWrapper(std::unique_ptr<Driver> target)
-      : DriverWrapper(*target), owned_(std::move(target)) {}
+      : DriverWrapper(target.get()), owned_(std::move(target)) {}
 
  private:
   std::unique_ptr<Driver> owned_;

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tessera/check.h"
 #include "tessera/requests.h"
 #include "tessera/result.h"
 
@@ -242,10 +243,11 @@ class Driver {
   virtual Result<Bytes> multicast_get_granularity(const MulticastGranularityRequest& request) = 0;
 };
 
-// Forwards everything to another driver, which outlives it. Layers derive and override.
+// Forwards everything to another driver, which outlives it. Layers derive and override. Takes a
+// pointer (checked not to be null), because a reference to a layer would ask for a copy of it.
 class DriverWrapper : public Driver {
  public:
-  explicit DriverWrapper(Driver& target) noexcept : target_(target) {}
+  explicit DriverWrapper(Driver* target) noexcept : target_(*checked(target)) {}
   ~DriverWrapper() override;
 
   [[nodiscard]] Driver& target() const noexcept { return target_; }
@@ -320,6 +322,11 @@ class DriverWrapper : public Driver {
   Result<Bytes> multicast_get_granularity(const MulticastGranularityRequest& request) override;
 
  private:
+  static Driver* checked(Driver* target) noexcept {
+    TESSERA_CHECK(target != nullptr);
+    return target;
+  }
+
   Driver& target_;
 };
 

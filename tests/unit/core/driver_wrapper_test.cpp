@@ -164,20 +164,20 @@ void check_every_method(StrictMock<MockDriver>& target, Driver& forwarder){
 // one that the wrapper lacks leaves it abstract.
 TEST(DriverWrapper, ForwardsEachCallOnceUnchanged) {
   StrictMock<MockDriver> target;
-  DriverWrapper wrapper(target);
+  DriverWrapper wrapper(&target);
   check_every_method(target, wrapper);
 }
 
 TEST(DriverWrapper, TellsItsTarget) {
   testing::NiceMock<MockDriver> driver;
-  const DriverWrapper wrapper(driver);
+  const DriverWrapper wrapper(&driver);
   EXPECT_EQ(&wrapper.target(), &driver);
 }
 
 TEST(DriverWrapper, CanBeWrapped) {
   StrictMock<MockDriver> driver;
-  DriverWrapper inner(driver);
-  DriverWrapper outer(static_cast<Driver&>(inner));  // else a copy, which there is not
+  DriverWrapper inner(&driver);
+  DriverWrapper outer(&inner);
   EXPECT_CALL(driver, mem_alloc(Bytes(5))).WillOnce(testing::Return(DeviceAddress(7)));
   EXPECT_THAT(outer.mem_alloc(Bytes(5)), test::is_ok_and_holds(DeviceAddress(7)));
 }
@@ -191,7 +191,7 @@ TEST(DriverWrapper, LetsALayerOverrideOneCall) {
     }
   };
   StrictMock<MockDriver> driver;
-  Refusing layer(driver);
+  Refusing layer(&driver);
   EXPECT_CALL(driver, mem_free(DeviceAddress(3))).WillOnce(testing::Return(Status()));
   EXPECT_THAT(layer.mem_alloc(Bytes(5)), test::fails_with(ErrorCode::out_of_memory));
   EXPECT_THAT(layer.mem_free(DeviceAddress(3)), test::is_ok());
