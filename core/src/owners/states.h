@@ -1,0 +1,87 @@
+// What owners share: a reservation and a memory live until the last of their holders is gone.
+#pragma once
+
+#include <memory>
+
+#include "tessera/address.h"
+#include "tessera/call_site.h"
+#include "tessera/owners/physical_allocation.h"
+#include "tessera/owners/undo_failure.h"
+
+namespace tessera::detail {
+
+class ReservationState {
+ public:
+  ReservationState(DriverUse use, AddressRange range, Bytes granularity, CallSite site) noexcept
+      : use_(use), range_(range), granularity_(granularity), site_(site) {}
+  ReservationState(const ReservationState&) = delete;
+  ReservationState& operator=(const ReservationState&) = delete;
+  ~ReservationState() { report(close()); }
+
+  [[nodiscard]] Driver& driver() const noexcept { return *use_.driver; }
+  [[nodiscard]] const DriverUse& use() const noexcept { return use_; }
+  [[nodiscard]] AddressRange range() const noexcept { return range_; }
+  [[nodiscard]] Bytes granularity() const noexcept { return granularity_; }
+
+  // Nothing more to do after a success.
+  Status close();
+
+ private:
+  void report(const Status& status) noexcept;
+
+  DriverUse use_;
+  AddressRange range_;
+  Bytes granularity_;
+  CallSite site_;
+  bool open_ = true;
+};
+
+class PhysicalState {
+ public:
+  PhysicalState(DriverUse use, AllocationHandle handle, Bytes size,
+                const AllocationProperties& asked, MemoryOrigin origin, CallSite site) noexcept
+      : use_(use), handle_(handle), size_(size), asked_(asked), origin_(origin), site_(site) {}
+  PhysicalState(const PhysicalState&) = delete;
+  PhysicalState& operator=(const PhysicalState&) = delete;
+  ~PhysicalState() { report(close()); }
+
+  [[nodiscard]] Driver& driver() const noexcept { return *use_.driver; }
+  [[nodiscard]] const DriverUse& use() const noexcept { return use_; }
+  [[nodiscard]] AllocationHandle handle() const noexcept { return handle_; }
+  [[nodiscard]] Bytes size() const noexcept { return size_; }
+  [[nodiscard]] const AllocationProperties& asked() const noexcept { return asked_; }
+  [[nodiscard]] MemoryOrigin origin() const noexcept { return origin_; }
+
+  // What the driver said of memory that came from elsewhere.
+  void note_properties(const AllocationProperties& properties) noexcept { asked_ = properties; }
+
+  // Nothing more to do after a success.
+  Status close();
+
+ private:
+  void report(const Status& status) noexcept;
+
+  DriverUse use_;
+  AllocationHandle handle_;
+  Bytes size_;
+  AllocationProperties asked_;
+  MemoryOrigin origin_;
+  CallSite site_;
+  bool open_ = true;
+};
+
+// Gives up a share of a state. Where it is the last one, the state is closed first, and kept if
+// that fails. Two threads that give up the last two shares at once may both leave it to the
+// destructor, whose failure goes to the sink.
+template <class State>
+Status give_up(std::shared_ptr<State>& state) {
+  if (state != nullptr) {
+    if (state.use_count() == 1) {
+      TESSERA_TRY(state->close());
+    }
+    state.reset();
+  }
+  return {};
+}
+
+}  // namespace tessera::detail
