@@ -31,7 +31,6 @@ Result<std::optional<AddressRange>> mapping_at(Driver& driver, DeviceAddress add
 Status for_each_mapping(Driver& driver, AddressRange range,
                         const std::function<Status(AddressRange)>& visit) {
   TESSERA_TRY_ASSIGN(const Bytes granularity, granularity_of(driver, {}));
-  TESSERA_TRY(attribute_at(driver, PointerAttribute::range_start_addr, range.begin()));
   DeviceAddress at = range.begin();
   while (at < range.end()) {
     TESSERA_TRY_ASSIGN(const std::optional<AddressRange> mapping, mapping_at(driver, at));

@@ -1,0 +1,87 @@
+#include "tessera/owners/capabilities.h"
+
+#include "owners_machine.h"
+#include "support/mock_driver.h"
+
+namespace tessera {
+namespace {
+
+TEST(ProbeCapabilities, TriesInsteadOfTrustingAttributes) {
+  OwnersMachine machine("h200", 2);
+  const Capabilities found = must(probe_capabilities(machine.driver(), device_0));
+  EXPECT_EQ(found.granularity_minimum, 2_MiB);
+  EXPECT_TRUE(found.device_memory);
+  EXPECT_TRUE(found.export_posix);
+  EXPECT_TRUE(found.host_memory);
+  EXPECT_TRUE(found.host_numa_memory);
+  // The attribute says that fabric handles are supported; making one is not permitted [h200].
+  ASSERT_FALSE(found.export_fabric);
+  EXPECT_EQ(found.export_fabric.error().code, ErrorCode::not_permitted);
+  EXPECT_FALSE(found.export_win32);
+  EXPECT_EQ(found.peers, std::vector{device_1});
+  EXPECT_NE(to_string(found).find("fabric handle: mem_create: NOT_PERMITTED"), std::string::npos)
+      << to_string(found);
+}
+
+TEST(ProbeCapabilities, SaysWhatAnOldDriverLacks) {
+  OwnersMachine machine("v100_cuda102");
+  const Capabilities found = must(probe_capabilities(machine.driver(), device_0));
+  EXPECT_TRUE(found.device_memory);
+  EXPECT_FALSE(found.host_memory);
+  EXPECT_FALSE(found.compression);
+}
+
+TEST(ProbeCapabilities, OfAMissingDeviceIsRefused) {
+  OwnersMachine machine;
+  EXPECT_THAT(probe_capabilities(machine.driver(), DeviceOrdinal(3)),
+              fails_with(ErrorCode::invalid_device));
+}
+
+TEST(ProbeCapabilities, SaysSoWhereThereIsNoVirtualMemoryManagement) {
+  testing::NiceMock<test::MockDriver> driver;
+  ON_CALL(driver, device_get_name).WillByDefault(testing::Return(std::string("virtual GPU")));
+  EXPECT_THAT(probe_capabilities(driver, device_0), fails_with(ErrorCode::not_supported));
+}
+
+TEST(CapabilityCache, ProbesOnce) {
+  OwnersMachine machine;
+  testing::NiceMock<test::MockDriver> driver;
+  driver.delegate_to(machine.driver());
+  EXPECT_CALL(driver, device_get_name(device_0)).Times(1);
+  CapabilityCache cache(driver);
+  const Capabilities* first = must(cache.of(device_0));
+  EXPECT_EQ(must(cache.of(device_0)), first);
+}
+
+TEST(MemoryOptions, BecomeTheDriversProperties) {
+  const AllocationProperties properties =
+      properties_of({.location = on_host_numa_node(1),
+                     .exports = HandleTypes::posix_file_descriptor | HandleTypes::fabric,
+                     .gpu_direct_rdma = true,
+                     .compression = true});
+  EXPECT_EQ(properties,
+            (AllocationProperties{
+                .requested_handle_types = HandleTypes::posix_file_descriptor | HandleTypes::fabric,
+                .location = {.type = LocationType::host_numa, .id = 1},
+                .compression = Compression::generic,
+                .gpu_direct_rdma_capable = 1}));
+}
+
+TEST(AccessSet, JoinsAndTakesAway) {
+  AccessSet set = AccessSet::of_devices({device_0, device_1}, AccessFlags::read);
+  set.set(on_host(), AccessFlags::read_write);
+  const AccessSet joined = set.joined_with(AccessSet::of_device(device_1));
+  EXPECT_EQ(joined.of(on_device(device_0)), AccessFlags::read);
+  EXPECT_EQ(joined.of(on_device(device_1)), AccessFlags::read_write);
+  EXPECT_EQ(joined.without(set), AccessSet());
+  EXPECT_EQ(joined.descriptors(),
+            (std::vector<AccessDescriptor>{
+                {.location = on_device(device_0), .flags = AccessFlags::read},
+                {.location = on_device(device_1), .flags = AccessFlags::read_write},
+                {.location = on_host(), .flags = AccessFlags::read_write}}));
+  EXPECT_EQ(set.set(on_host(), AccessFlags::none).device_bits(), 3U);
+  EXPECT_EQ(set.of(on_host()), AccessFlags::none);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,88 @@
+#include "tessera/owners/vmm_alloc.h"
+
+#include "owners_machine.h"
+
+namespace tessera {
+namespace {
+
+TEST(VmmAlloc, GivesMemoryThatTheDeviceCanUse) {
+  OwnersMachine machine;
+  const DeviceAddress address = must(vmm_alloc(machine.use(), Bytes(5)));
+  EXPECT_THAT(machine.machine().put(address, 9), is_ok());
+  EXPECT_EQ(must(vmm_range(machine.driver(), address)).size(), 2_MiB);
+  EXPECT_THAT(vmm_free(address), is_ok());
+}
+
+TEST(VmmAlloc, UndoesEveryFailure) {
+  const auto refuse = [](OwnersMachine& machine, Driver& layer) {
+    EXPECT_THAT(vmm_alloc(machine.use(layer), 2_MiB), fails_with(ErrorCode::out_of_memory));
+    EXPECT_EQ(machine.books(), machine.books_before());
+  };
+  OwnersMachine machine;
+  Failing<Call::mem_address_reserve> reserve(machine.driver(), 1);
+  refuse(machine, reserve);
+  Failing<Call::mem_create> create(machine.driver(), 1);
+  refuse(machine, create);
+  Failing<Call::mem_map> map(machine.driver(), 1);
+  refuse(machine, map);
+  Failing<Call::mem_set_access> set_access(machine.driver(), 1);
+  refuse(machine, set_access);
+}
+
+TEST(VmmAlloc, GivesAccessToOtherDevicesToo) {
+  OwnersMachine machine("h200", 2);
+  const DeviceAddress address =
+      must(vmm_alloc(machine.use(), 2_MiB, {.access = AccessSet::of_device(device_1)}));
+  for (const DeviceOrdinal device : {device_0, device_1}) {
+    EXPECT_EQ(
+        must(machine.driver().mem_get_access({.address = address, .location = on_device(device)})),
+        AccessFlags::read_write);
+  }
+  EXPECT_THAT(vmm_free(machine.driver(), address), is_ok());
+}
+
+TEST(VmmFree, TakesNull) { EXPECT_THAT(vmm_free(DeviceAddress()), is_ok()); }
+
+TEST(VmmFree, RefusesWhatItDidNotGive) {
+  OwnersMachine machine;
+  const DeviceAddress address = must(vmm_alloc(machine.use(), 4_MiB));
+  const Status inside = vmm_free(address + 2_MiB);
+  ASSERT_THAT(inside, fails_with(ErrorCode::invalid_value));
+  EXPECT_NE(to_string(inside.error()).find("not given by vmm_alloc"), std::string::npos);
+  const Reservation reservation = machine.reserve(1);
+  EXPECT_THAT(vmm_free(reservation.base()), fails_with(ErrorCode::invalid_value));
+  EXPECT_THAT(vmm_free(address), is_ok());
+  EXPECT_THAT(vmm_free(address), fails_with(ErrorCode::invalid_value)) << "twice";
+}
+
+TEST(VmmFree, AsksWhichDriverIsMeantWhereTwoGaveAnAddress) {
+  OwnersMachine first;
+  OwnersMachine second;
+  const DeviceAddress address = must(vmm_alloc(first.use(), 2_MiB));
+  ASSERT_EQ(must(vmm_alloc(second.use(), 2_MiB)), address);
+  const Status refused = vmm_free(address);
+  ASSERT_THAT(refused, fails_with(ErrorCode::invalid_value));
+  EXPECT_NE(to_string(refused.error()).find("several drivers"), std::string::npos);
+  EXPECT_THAT(vmm_free(second.driver(), address), is_ok());
+  EXPECT_THAT(vmm_free(address), is_ok());
+}
+
+TEST(VmmFree, WaitsForTheDevice) {
+  OwnersMachine machine;
+  const DeviceAddress address = must(vmm_alloc(machine.use(), 2_MiB));
+  must(machine.machine().launch_write(address, 1, 1'000'000));
+  EXPECT_THAT(vmm_free(address), is_ok());
+  EXPECT_THAT(machine.driver().ctx_synchronize(), is_ok());
+}
+
+TEST(VmmFree, KeepsWhatItCouldNotUndo) {
+  OwnersMachine machine;
+  Failing<Call::mem_unmap> layer(machine.driver(), 1, ErrorCode::unknown);
+  const DeviceAddress address = must(vmm_alloc(machine.use(layer), 2_MiB));
+  EXPECT_THAT(vmm_free(address), fails_with(ErrorCode::unknown));
+  EXPECT_THAT(vmm_free(layer, address, Quiescence::none()), fails_with(ErrorCode::not_permitted));
+  EXPECT_THAT(vmm_free(address), is_ok());
+}
+
+}  // namespace
+}  // namespace tessera
