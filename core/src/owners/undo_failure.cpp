@@ -17,6 +17,9 @@ struct Retry {
   Status operator()(const UnmapRequest& unmap) const { return driver.mem_unmap(unmap); }
   Status operator()(const AddressFreeRequest& free) const { return driver.mem_address_free(free); }
   Status operator()(AllocationHandle handle) const { return driver.mem_release(handle); }
+  Status operator()(const MulticastUnbindRequest& unbind) const {
+    return driver.multicast_unbind(unbind);
+  }
   Status operator()(UndoFailure::CloseDescriptor descriptor) const {
     if (::close(descriptor.file_descriptor) != 0) {
       return Error{.code = ErrorCode::operating_system, .values = {std::uint64_t(errno)}};
@@ -36,6 +39,10 @@ struct Describe {
   }
   std::string operator()(AllocationHandle handle) const {
     return "mem_release of handle " + text::hexadecimal(handle.value());
+  }
+  std::string operator()(const MulticastUnbindRequest& unbind) const {
+    return "multicast_unbind of " + text::bytes(unbind.size) + " of device " +
+           std::to_string(unbind.device.value());
   }
   std::string operator()(UndoFailure::CloseDescriptor descriptor) const {
     return "closing file descriptor " + std::to_string(descriptor.file_descriptor);

@@ -74,6 +74,8 @@ class PhysicalAllocation {
 
  private:
   friend class Mapping;
+  friend class MulticastBinding;
+  friend class MulticastObject;
   explicit PhysicalAllocation(std::shared_ptr<detail::PhysicalState> state) noexcept;
 
   std::shared_ptr<detail::PhysicalState> state_;

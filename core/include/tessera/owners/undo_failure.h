@@ -18,8 +18,10 @@ struct UndoFailure {
   struct CloseDescriptor {
     int file_descriptor;
   };
-  // mem_unmap, mem_address_free, mem_release, or close(2): what is still to be done.
-  using Step = std::variant<UnmapRequest, AddressFreeRequest, AllocationHandle, CloseDescriptor>;
+  // mem_unmap, mem_address_free, mem_release, multicast_unbind or close(2): what is still to be
+  // done.
+  using Step = std::variant<UnmapRequest, AddressFreeRequest, AllocationHandle,
+                            MulticastUnbindRequest, CloseDescriptor>;
 
   Error error;
   Driver* driver;
