@@ -186,7 +186,9 @@ class Sweep {
     const auto world = options_.make_world();
     const Outcome outcome = run_with_fault(world->driver(), target);
     ++report_.runs;
-    report_.faults += outcome.fault ? 1 : 0;
+    if (outcome.fault) {
+      ++report_.faults;
+    }
     const std::string wrong = judge(*world, target, outcome);
     if (wrong.empty()) {
       return;

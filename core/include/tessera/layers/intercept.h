@@ -24,19 +24,28 @@ namespace tessera {
 // The request of a call that takes nothing.
 struct NoRequest {};
 
-// What a method of Driver takes (as it is declared; void for nothing) and gives.
+namespace detail {
 template <class Method>
 struct MethodTypes;
 template <class AnswerOf>
 struct MethodTypes<AnswerOf (Driver::*)()> {
   using Answer = AnswerOf;
-  using Argument = void;
 };
 template <class AnswerOf, class ArgumentOf>
 struct MethodTypes<AnswerOf (Driver::*)(ArgumentOf)> {
   using Answer = AnswerOf;
   using Argument = ArgumentOf;
 };
+}  // namespace detail
+
+// Answer: what the call's method gives. Argument: what it takes, as it is declared.
+template <Call call>
+struct CallTypes;
+#define TESSERA_CALL(method, cuda_name) \
+  template <>                           \
+  struct CallTypes<Call::method> : detail::MethodTypes<decltype(&Driver::method)> {};
+#include "tessera/calls.def"
+#undef TESSERA_CALL
 
 // Lets the methods reach a layer's `around`, which is private to everybody else.
 struct InterceptAccess {
@@ -48,99 +57,44 @@ struct InterceptAccess {
 };
 
 // One class with all methods: a chain of one class a call, made from calls.def, takes g++ 20
-// seconds where it warns of hidden virtual functions. The checks below say when a method
-// is missing.
+// seconds where it warns of hidden virtual functions. The checks below say when a method is
+// missing.
 template <class Layer>
 class InterceptingDriver : public DriverWrapper {
  public:
-#define TESSERA_INTERCEPT_NOTHING(method)                                   \
-  typename MethodTypes<decltype(&Driver::method)>::Answer method() final {  \
-    using Answer = typename MethodTypes<decltype(&Driver::method)>::Answer; \
-    return InterceptAccess::around<Call::method>(                           \
-        static_cast<Layer&>(*this), NoRequest{},                            \
-        [this]() -> Answer { return this->target().method(); });            \
-  }
-#define TESSERA_INTERCEPT(method)                                                   \
-  typename MethodTypes<decltype(&Driver::method)>::Answer method(                   \
-      typename MethodTypes<decltype(&Driver::method)>::Argument argument) final {   \
-    using Answer = typename MethodTypes<decltype(&Driver::method)>::Answer;         \
-    return InterceptAccess::around<Call::method>(                                   \
-        static_cast<Layer&>(*this), argument,                                       \
-        [this, &argument]() -> Answer { return this->target().method(argument); }); \
-  }
-  TESSERA_INTERCEPT(init)
-  TESSERA_INTERCEPT_NOTHING(driver_get_version)
-  TESSERA_INTERCEPT_NOTHING(device_get_count)
-  TESSERA_INTERCEPT(device_get_name)
-  TESSERA_INTERCEPT(device_total_mem)
-  TESSERA_INTERCEPT(device_get_attribute)
-  TESSERA_INTERCEPT(device_can_access_peer)
-  TESSERA_INTERCEPT(device_primary_ctx_retain)
-  TESSERA_INTERCEPT(device_primary_ctx_release)
-  TESSERA_INTERCEPT(device_primary_ctx_reset)
-  TESSERA_INTERCEPT(ctx_create)
-  TESSERA_INTERCEPT(ctx_destroy)
-  TESSERA_INTERCEPT(ctx_set_current)
-  TESSERA_INTERCEPT_NOTHING(ctx_get_current)
-  TESSERA_INTERCEPT_NOTHING(ctx_synchronize)
-  TESSERA_INTERCEPT(ctx_enable_peer_access)
-  TESSERA_INTERCEPT(ctx_set_limit)
-  TESSERA_INTERCEPT(ctx_get_limit)
-  TESSERA_INTERCEPT(mem_get_allocation_granularity)
-  TESSERA_INTERCEPT(mem_address_reserve)
-  TESSERA_INTERCEPT(mem_address_free)
-  TESSERA_INTERCEPT(mem_create)
-  TESSERA_INTERCEPT(mem_release)
-  TESSERA_INTERCEPT(mem_get_allocation_properties_from_handle)
-  TESSERA_INTERCEPT(mem_retain_allocation_handle)
-  TESSERA_INTERCEPT(mem_export_to_shareable_handle)
-  TESSERA_INTERCEPT(mem_import_from_shareable_handle)
-  TESSERA_INTERCEPT(mem_map)
-  TESSERA_INTERCEPT(mem_unmap)
-  TESSERA_INTERCEPT(mem_set_access)
-  TESSERA_INTERCEPT(mem_get_access)
-  TESSERA_INTERCEPT(mem_alloc)
-  TESSERA_INTERCEPT(mem_alloc_pitch)
-  TESSERA_INTERCEPT(mem_alloc_managed)
-  TESSERA_INTERCEPT(mem_free)
-  TESSERA_INTERCEPT(mem_alloc_async)
-  TESSERA_INTERCEPT(mem_free_async)
-  TESSERA_INTERCEPT(mem_host_alloc)
-  TESSERA_INTERCEPT(mem_free_host)
-  TESSERA_INTERCEPT_NOTHING(mem_get_info)
-  TESSERA_INTERCEPT(mem_get_address_range)
-  TESSERA_INTERCEPT(pointer_get_attribute)
-  TESSERA_INTERCEPT(mem_get_handle_for_address_range)
-  TESSERA_INTERCEPT(memcpy_htod)
-  TESSERA_INTERCEPT(memcpy_dtoh)
-  TESSERA_INTERCEPT(memcpy_dtod)
-  TESSERA_INTERCEPT(memset_d8)
-  TESSERA_INTERCEPT(memcpy_htod_async)
-  TESSERA_INTERCEPT(memcpy_dtoh_async)
-  TESSERA_INTERCEPT(memcpy_dtod_async)
-  TESSERA_INTERCEPT(memset_d8_async)
-  TESSERA_INTERCEPT(stream_create)
-  TESSERA_INTERCEPT(stream_destroy)
-  TESSERA_INTERCEPT(stream_synchronize)
-  TESSERA_INTERCEPT(stream_wait_event)
-  TESSERA_INTERCEPT(event_create)
-  TESSERA_INTERCEPT(event_record)
-  TESSERA_INTERCEPT(event_query)
-  TESSERA_INTERCEPT(event_synchronize)
-  TESSERA_INTERCEPT(event_destroy)
-  TESSERA_INTERCEPT(launch_touch)
-  TESSERA_INTERCEPT(multicast_create)
-  TESSERA_INTERCEPT(multicast_add_device)
-  TESSERA_INTERCEPT(multicast_bind_mem)
-  TESSERA_INTERCEPT(multicast_bind_addr)
-  TESSERA_INTERCEPT(multicast_unbind)
-  TESSERA_INTERCEPT(multicast_get_granularity)
+#define TESSERA_INTERCEPT_NOTHING(method) CallTypes<Call::method>::Answer method() final;
+#define TESSERA_INTERCEPT(method) \
+  CallTypes<Call::method>::Answer method(CallTypes<Call::method>::Argument argument) final;
+#include "tessera/layers/intercept_methods.def"
 #undef TESSERA_INTERCEPT
 #undef TESSERA_INTERCEPT_NOTHING
 
  protected:
   using DriverWrapper::DriverWrapper;
 };
+
+// Defined outside the class, so that they are not inline: those are compiled wherever they are
+// called, whatever `extern template` says.
+#define TESSERA_INTERCEPT_NOTHING(method)                               \
+  template <class Layer>                                                \
+  CallTypes<Call::method>::Answer InterceptingDriver<Layer>::method() { \
+    using Answer = CallTypes<Call::method>::Answer;                     \
+    return InterceptAccess::around<Call::method>(                       \
+        static_cast<Layer&>(*this), NoRequest{},                        \
+        [this]() -> Answer { return this->target().method(); });        \
+  }
+#define TESSERA_INTERCEPT(method)                                                   \
+  template <class Layer>                                                            \
+  CallTypes<Call::method>::Answer InterceptingDriver<Layer>::method(                \
+      CallTypes<Call::method>::Argument argument) {                                 \
+    using Answer = CallTypes<Call::method>::Answer;                                 \
+    return InterceptAccess::around<Call::method>(                                   \
+        static_cast<Layer&>(*this), argument,                                       \
+        [this, &argument]() -> Answer { return this->target().method(argument); }); \
+  }
+#include "tessera/layers/intercept_methods.def"
+#undef TESSERA_INTERCEPT
+#undef TESSERA_INTERCEPT_NOTHING
 
 namespace detail {
 
