@@ -69,6 +69,9 @@ Answer perform(CaseState& state, const DeviceAttribute& operation);
 // OK, or the error.
 inline Answer answer_of(const Status& status) { return status ? Answer() : Answer(status.error()); }
 
+// How an attribute's value is shown: addresses move, and identifiers mean nothing by themselves.
+Answer show_attribute(PointerAttribute which, std::uint64_t value, std::uint64_t address);
+
 // Pointers of the C call that are null.
 inline NullPointers null_pointers(Pointer output, Pointer properties = Pointer::given) {
   return (output == Pointer::null ? NullPointers::output : NullPointers::none) |

@@ -19,7 +19,8 @@ Answer show_address(std::uint64_t value, std::uint64_t address) {
   return Answer().add_signed("rel", static_cast<std::int64_t>(value - address));
 }
 
-// How an attribute's value is shown: addresses move, and identifiers mean nothing by themselves.
+}  // namespace
+
 Answer show_attribute(PointerAttribute which, std::uint64_t value, std::uint64_t address) {
   switch (which) {
     case PointerAttribute::device_pointer:
@@ -37,8 +38,6 @@ Answer show_attribute(PointerAttribute which, std::uint64_t value, std::uint64_t
       return Answer().add_signed("v", static_cast<std::int64_t>(value));
   }
 }
-
-}  // namespace
 
 Answer perform(CaseState& state, const MemInfo& operation) {
   const auto info = state.driver().mem_get_info();
