@@ -11,9 +11,11 @@ void LiveObjects::add_context(ContextHandle context, DeviceOrdinal device, bool 
   const auto [found, is_new] = contexts_.try_emplace(context, LiveContext{.handle = context,
                                                                           .device = device,
                                                                           .is_primary = is_primary,
+                                                                          .is_reset = false,
                                                                           .references = 1,
                                                                           .made = made});
   found->second.references += is_new ? 0U : 1U;
+  found->second.is_reset = false;
   if (is_primary) {
     primaries_.insert_or_assign(device, context);
   }
@@ -47,6 +49,7 @@ void LiveObjects::release_primary(DeviceOrdinal device, const MadeBy& ended) {
 void LiveObjects::reset_primary(DeviceOrdinal device, const MadeBy& ended) {
   if (const auto primary = primaries_.find(device); primary != primaries_.end()) {
     end_context(primary->second, ended);
+    contexts_.find(primary->second)->second.is_reset = true;
   }
 }
 

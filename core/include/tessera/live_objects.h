@@ -124,6 +124,7 @@ struct LiveContext {
   ContextHandle handle;
   DeviceOrdinal device;
   bool is_primary = false;
+  bool is_reset = false;  // destroyed until it is retained again
   std::uint32_t references = 1;
   MadeBy made;
 };

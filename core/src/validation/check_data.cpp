@@ -55,14 +55,15 @@ bool check_nothing_there(Inspection& look, AddressRange range, DeviceAddress at)
   if (look.by.call == Call::launch_touch) {
     return look.report(RuleId::launch_not_mapped, {at.value()}, ended);
   }
-  return look.report(RuleId::copy_not_mapped,
+  const bool is_copy = look.by.call != Call::mem_get_handle_for_address_range;
+  return look.report(is_copy ? RuleId::copy_not_mapped : RuleId::range_handle_not_mapped,
                      {range.begin().value(), range.size().value(), at.value()}, ended);
 }
 
 bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream) {
   const auto range = look.range_of(touched.address, touched.size);
-  if (!range) {
-    return false;
+  if (!range || range->is_empty()) {
+    return range.has_value();
   }
   DeviceAddress next = range->begin();
   while (next < range->end()) {
@@ -111,6 +112,13 @@ void check_dtod(Inspection& look, const MemcpyDtodRequest& copy, StreamHandle st
   }
 }
 
+// What lies where the layer knows nothing, the driver knows.
+void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer) {
+  if (!answer && answer.error().code == ErrorCode::invalid_value) {
+    look.report(RuleId::copy_not_mapped, {address.value(), size.value(), address.value()});
+  }
+}
+
 }  // namespace
 
 TESSERA_CHECK_CALL(memcpy_htod) { check_htod(look, request, {}); }
@@ -150,6 +158,42 @@ TESSERA_CHECK_CALL(launch_touch) {
   if (may_go_on && !is_write && !request.result.is_null()) {
     check_touched(look, written(request.result, Bytes(1)), request.stream);
   }
+}
+
+TESSERA_CHECK_ANSWER(memcpy_htod) {
+  check_copied(look, request.destination, Bytes(request.source.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtoh) {
+  check_copied(look, request.source, Bytes(request.destination.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtod) {
+  check_copied(look, request.destination, request.size, answer);
+}
+TESSERA_CHECK_ANSWER(memset_d8) {
+  check_copied(look, request.destination, request.size, answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_htod_async) {
+  check_copied(look, request.copy.destination, Bytes(request.copy.source.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtoh_async) {
+  check_copied(look, request.copy.source, Bytes(request.copy.destination.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtod_async) {
+  check_copied(look, request.copy.destination, request.copy.size, answer);
+}
+TESSERA_CHECK_ANSWER(memset_d8_async) {
+  check_copied(look, request.set.destination, request.set.size, answer);
+}
+
+TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
+  constexpr Bytes least_host_page(4096);
+  if (request.size.is_zero() || !is_aligned(request.address, least_host_page) ||
+      !is_aligned(request.size, least_host_page)) {
+    look.report(RuleId::range_handle_unaligned,
+                {request.address.value(), request.size.value(), least_host_page.value()});
+    return;
+  }
+  check_touched(look, {request.address, request.size, AccessFlags::none}, {});
 }
 
 }  // namespace tessera::validation

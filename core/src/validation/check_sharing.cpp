@@ -5,8 +5,6 @@
 namespace tessera::validation {
 namespace {
 
-constexpr Bytes least_host_page(4096);
-
 bool names_one_type(Inspection& look, HandleTypes type) {
   const auto bits = static_cast<std::uint32_t>(type);
   const auto supported = look.facts.export_types(DeviceOrdinal());
@@ -49,15 +47,6 @@ TESSERA_CHECK_ANSWER(mem_import_from_shareable_handle) {
       (answer.error().code == ErrorCode::unknown ||
        answer.error().code == ErrorCode::invalid_value)) {
     look.report(RuleId::import_not_exported, {number(request.file_descriptor)});
-  }
-}
-
-TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
-  const bool is_aligned_range = is_aligned(request.address, least_host_page) &&
-                                is_aligned(request.size, least_host_page);
-  if (!is_aligned_range) {
-    look.report(RuleId::range_handle_unaligned,
-                {request.address.value(), request.size.value(), least_host_page.value()});
   }
 }
 

@@ -53,7 +53,6 @@ TESSERA_CHECK_CALL(mem_retain_allocation_handle);
 TESSERA_CHECK_CALL(mem_export_to_shareable_handle);
 TESSERA_CHECK_CALL(mem_import_from_shareable_handle);
 TESSERA_CHECK_ANSWER(mem_import_from_shareable_handle);
-TESSERA_CHECK_CALL(mem_get_handle_for_address_range);
 // check_mapping.cpp
 TESSERA_CHECK_CALL(mem_map);
 TESSERA_CHECK_CALL(mem_unmap);
@@ -82,6 +81,15 @@ TESSERA_CHECK_CALL(memcpy_dtoh_async);
 TESSERA_CHECK_CALL(memcpy_dtod_async);
 TESSERA_CHECK_CALL(memset_d8_async);
 TESSERA_CHECK_CALL(launch_touch);
+TESSERA_CHECK_CALL(mem_get_handle_for_address_range);
+TESSERA_CHECK_ANSWER(memcpy_htod);
+TESSERA_CHECK_ANSWER(memcpy_dtoh);
+TESSERA_CHECK_ANSWER(memcpy_dtod);
+TESSERA_CHECK_ANSWER(memset_d8);
+TESSERA_CHECK_ANSWER(memcpy_htod_async);
+TESSERA_CHECK_ANSWER(memcpy_dtoh_async);
+TESSERA_CHECK_ANSWER(memcpy_dtod_async);
+TESSERA_CHECK_ANSWER(memset_d8_async);
 // check_order.cpp
 TESSERA_CHECK_CALL(stream_create);
 TESSERA_CHECK_CALL(stream_destroy);

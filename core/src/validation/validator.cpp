@@ -49,7 +49,11 @@ const Finding* Validator::reason_to_refuse(const std::vector<Finding>& findings)
 
 void Validator::know_current_context(LiveObjects& objects, validation::Inspection& look) {
   const auto known = objects.current_context();
-  if (known && !known->is_null()) {
+  const auto is_usable = [&objects](ContextHandle context) {
+    const LiveContext* found = objects.context(context);
+    return found != nullptr && !found->is_reset;
+  };
+  if (known && is_usable(*known)) {
     return;
   }
   const auto current = facts_.current_context();
@@ -58,8 +62,12 @@ void Validator::know_current_context(LiveObjects& objects, validation::Inspectio
   }
   if (current->is_null()) {
     look.report(RuleId::no_current_context);
-  } else {
-    objects.set_current(*current);
+    return;
+  }
+  objects.set_current(*current);
+  const DeadObject* gone = objects.dead(DeadKind::context, current->value());
+  if (gone != nullptr && !is_usable(*current)) {
+    look.report(RuleId::current_context_destroyed, {current->value()}, gone->ended);
   }
 }
 
