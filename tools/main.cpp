@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "check.h"
 #include "demo.h"
 #include "ipc_child.h"
 #include "record.h"
@@ -57,7 +58,7 @@ void add_run_options(CLI::App& verb, RunOptions& run, const char* kinds_help) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Replays and records what CUDA's virtual memory calls answer.");
+  CLI::App app("Replays, records and checks what CUDA's virtual memory calls answer.");
   app.name("tessera");
   app.require_subcommand(1);
   app.set_version_flag("--version", "tessera " TESSERA_VERSION);
@@ -88,6 +89,20 @@ int main(int argc, char** argv) {
       ->required();
   record_verb->callback(
       [&] { run_verb = [&] { return static_cast<int>(record(record_options)); }; });
+
+  CheckOptions check_options;
+  CLI::App* check_app = app.add_subcommand(
+      "check", "Run the cases of files on the simulator and print which rules they break");
+  check_app->add_option("--profile", check_options.backend.profile,
+                        "A built-in profile's name or a profile file")
+      ->capture_default_str();
+  check_app->add_option("--devices", check_options.backend.devices, "How many devices there are")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  check_app->add_flag("--json", check_options.json, "Print one JSON document");
+  check_app->add_flag("!--no-leaks", check_options.leaks, "Don't look at what a case leaves");
+  check_app->add_option("FILE", check_options.files, "Scenario files, .vmm or .vmm.gz")->required();
+  check_app->callback([&] { run_verb = [&] { return static_cast<int>(check(check_options)); }; });
 
   DemoOptions demo_options;
   CLI::App* demo_verb =
@@ -120,7 +135,7 @@ int main(int argc, char** argv) {
     if (app.get_subcommands().empty() && error.get_exit_code() != 0) {
       complain(
           (argc > 1 ? "no verb `" + std::string(argv[1]) + "`" : std::string("no verb given")) +
-          "; use replay, record or demo (tessera --help)");
+          "; use replay, record, check or demo (tessera --help)");
       return static_cast<int>(ExitStatus::unusable);
     }
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::unusable);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "tessera/layers/rule.h"
 #include "text.h"
 
 namespace tessera {
@@ -51,19 +52,6 @@ bool equals_upper(std::string_view lower_case, std::string_view name) noexcept {
     }
   }
   return true;
-}
-
-std::string format_value(std::uint64_t value, char format) {
-  switch (format) {
-    case 'x':
-      return text::hexadecimal(value);
-    case 'b':
-      return text::bytes(Bytes(value));
-    case 'i':
-      return std::to_string(static_cast<std::int64_t>(value));
-    default:
-      return std::to_string(value);
-  }
 }
 
 }  // namespace
@@ -121,21 +109,11 @@ std::string_view origin_name(Origin origin) noexcept {
 
 std::string explain(const Error& error) {
   const auto index = static_cast<std::size_t>(error.reason);
-  const std::string_view pattern = index < reason_texts.size() ? reason_texts[index] : "";
-  std::string result;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool is_place = pattern[i] == '{' && i + 2 < pattern.size();
-    if (!is_place) {
-      result += pattern[i];
-      continue;
-    }
-    const std::size_t close = pattern.find('}', i);
-    const auto number = static_cast<std::size_t>(pattern[i + 1] - '0');
-    const char format = pattern[i + 2] == ':' ? pattern[i + 3] : 'd';
-    result += format_value(error.values.at(number), format);
-    i = close;
+  std::string_view pattern = index < reason_texts.size() ? reason_texts[index] : "";
+  if (pattern.empty()) {
+    pattern = rule_of(error.rule).done;
   }
-  return result;
+  return text::fill(pattern, error.values);
 }
 
 std::string to_string(const Error& error) {
@@ -143,6 +121,10 @@ std::string to_string(const Error& error) {
   line += ": " + code_name(error.code);
   line += " (" + std::to_string(static_cast<std::int32_t>(error.code)) + ") from ";
   line += origin_name(error.origin);
+  if (const Rule& rule = rule_of(error.rule); !rule.name.empty()) {
+    line += ", rule " + std::string(rule.name) + " (" +
+            std::to_string(static_cast<unsigned>(rule.id)) + ")";
+  }
   if (const std::string why = explain(error); !why.empty()) {
     line += ": " + why;
   }

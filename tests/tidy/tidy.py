@@ -31,6 +31,8 @@ LONG_FILES: dict[str, str] = {}
 CORE_EXTRA_INCLUDES: dict[str, set[str]] = {
     # File descriptors are owned and closed.
     "core/src/owners/undo_failure.cpp": {"unistd.h"},
+    # Whether an exported descriptor is still open, and the same file: fstat(2).
+    "core/src/descriptor_identity.cpp": {"sys/stat.h"},
 }
 
 # Pattern, and what to use instead. Applied to C++ without comments.

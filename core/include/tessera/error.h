@@ -43,8 +43,14 @@ enum class Reason : std::uint16_t {
 #undef TESSERA_REASON
 };
 
-// A rule of the validation layer; zero is none.
-enum class RuleId : std::uint16_t { none = 0 };
+// A rule of the validation layer, by its number in layers/rules.def; zero is none.
+enum class RuleId : std::uint16_t {
+  none = 0,
+#define TESSERA_RULE(number, name, call, source, consequence, code, text, done, instead) \
+  name = number,
+#include "tessera/layers/rules.def"
+#undef TESSERA_RULE
+};
 
 struct Error {
   ErrorCode code;
@@ -67,9 +73,10 @@ struct Error {
 [[nodiscard]] ErrorCode code_from_name(std::string_view name) noexcept;
 [[nodiscard]] std::string_view origin_name(Origin origin) noexcept;
 
-// The reason in words, with its values; empty where there is none.
+// The reason in words, with its values, or what broke the rule; empty where there is neither.
 [[nodiscard]] std::string explain(const Error& error);
-// One line: "mem_map: INVALID_VALUE (1) from the simulator: address ... is not reserved".
+// One line: "mem_map: INVALID_VALUE (1) from the simulator: address ... is not reserved"; of the
+// validation layer "... from validation, rule map_over_mapping (405): ...".
 [[nodiscard]] std::string to_string(const Error& error);
 
 }  // namespace tessera

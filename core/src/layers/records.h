@@ -1,0 +1,74 @@
+// What each call that was answered changes in the books. Calls without an overload change nothing.
+#pragma once
+
+#include "layers/call_traits.h"
+#include "tessera/live_objects.h"
+
+namespace tessera::layers {
+
+template <Call call, class Argument, class Answer>
+void record(CallTag<call>, LiveObjects&, const MadeBy&, const Argument&, const Answer&) {}
+
+#define TESSERA_RECORD(method)                                                  \
+  void record(CallTag<Call::method>, LiveObjects& objects, const MadeBy& made,  \
+              const CallTraits<Call::method>::Argument& request,                \
+              const CallTraits<Call::method>::Answer& answer)
+
+TESSERA_RECORD(device_primary_ctx_retain);
+TESSERA_RECORD(device_primary_ctx_release);
+TESSERA_RECORD(device_primary_ctx_reset);
+TESSERA_RECORD(ctx_create);
+TESSERA_RECORD(ctx_destroy);
+TESSERA_RECORD(ctx_set_current);
+TESSERA_RECORD(mem_address_reserve);
+TESSERA_RECORD(mem_address_free);
+TESSERA_RECORD(mem_create);
+TESSERA_RECORD(mem_release);
+TESSERA_RECORD(mem_retain_allocation_handle);
+TESSERA_RECORD(mem_export_to_shareable_handle);
+TESSERA_RECORD(mem_import_from_shareable_handle);
+TESSERA_RECORD(mem_map);
+TESSERA_RECORD(mem_unmap);
+TESSERA_RECORD(mem_set_access);
+TESSERA_RECORD(mem_alloc);
+TESSERA_RECORD(mem_alloc_pitch);
+TESSERA_RECORD(mem_alloc_managed);
+TESSERA_RECORD(mem_alloc_async);
+TESSERA_RECORD(mem_free_async);
+TESSERA_RECORD(mem_host_alloc);
+TESSERA_RECORD(mem_get_handle_for_address_range);
+TESSERA_RECORD(stream_create);
+TESSERA_RECORD(stream_destroy);
+TESSERA_RECORD(event_create);
+TESSERA_RECORD(event_destroy);
+TESSERA_RECORD(multicast_create);
+TESSERA_RECORD(multicast_add_device);
+TESSERA_RECORD(multicast_bind_mem);
+TESSERA_RECORD(multicast_bind_addr);
+TESSERA_RECORD(multicast_unbind);
+
+// Calls that wait, for the device or for a context to end. No lock is held meanwhile, so another
+// thread may be given the same address before the books hear of the end: what such a call ends is
+// taken out before it and put back if it fails.
+[[nodiscard]] constexpr bool may_wait(Call call) noexcept {
+  switch (call) {
+    case Call::ctx_synchronize:
+    case Call::stream_synchronize:
+    case Call::event_synchronize:
+    case Call::memcpy_htod:
+    case Call::memcpy_dtoh:
+    case Call::memcpy_dtod:
+    case Call::memset_d8:
+    case Call::mem_free:
+    case Call::mem_free_host:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What a waiting call takes out of the books, to be put back.
+[[nodiscard]] std::optional<LiveAllocation> take_out(Call call, LiveObjects& objects,
+                                                     const MadeBy& ended, DeviceAddress address);
+
+}  // namespace tessera::layers

@@ -1,0 +1,97 @@
+// Memory that comes with an address: mem_alloc and its like.
+#include "validation/checks.h"
+
+namespace tessera::validation {
+namespace {
+
+void check_size(Inspection& look, RuleId rule, bool is_zero) {
+  if (is_zero) {
+    look.report(rule);
+  }
+}
+
+bool frees(Call call, OtherMemory kind) noexcept {
+  switch (call) {
+    case Call::mem_free_host:
+      return kind == OtherMemory::host;
+    case Call::mem_free_async:
+      return kind == OtherMemory::device || kind == OtherMemory::pool;
+    default:
+      return kind != OtherMemory::host;
+  }
+}
+
+void check_free(Inspection& look, DeviceAddress address) {
+  if (address.is_null()) {
+    return;
+  }
+  if (const LiveMapping* mapping = look.objects.mapping_at(address)) {
+    look.report(RuleId::free_mapped_memory, {address.value()}, mapping->made);
+    return;
+  }
+  if (const LiveAllocation* found = look.objects.allocation_at(address)) {
+    if (found->range.begin() != address || !frees(look.by.call, found->kind)) {
+      look.report(RuleId::free_inside_allocation,
+                  {address.value(), found->range.begin().value(), found->range.size().value()},
+                  found->made);
+    }
+    return;
+  }
+  if (const DeadObject* gone = look.objects.dead(DeadKind::allocation, address.value());
+      gone != nullptr && gone->value == address.value()) {
+    look.report(RuleId::memory_freed_twice, {address.value()}, gone->ended);
+  }
+}
+
+// Memory may have been allocated where the layer doesn't see it; the driver knows.
+void check_freed(Inspection& look, DeviceAddress address, const Status& answer) {
+  if (!answer && answer.error().code == ErrorCode::invalid_value) {
+    look.report(RuleId::free_unknown_memory, {address.value()});
+  }
+}
+
+DeviceAddress address_of(const std::byte* memory) noexcept {
+  return DeviceAddress(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+}  // namespace
+
+TESSERA_CHECK_CALL(mem_alloc) {
+  check_size(look, RuleId::alloc_size_zero, request.is_zero());
+}
+TESSERA_CHECK_CALL(mem_alloc_pitch) {
+  const auto element = request.element_size;
+  if (element != 4 && element != 8 && element != 16) {
+    look.report(RuleId::pitch_element_size, {element});
+    return;
+  }
+  check_size(look, RuleId::alloc_size_zero, request.width.is_zero() || request.height == 0);
+}
+TESSERA_CHECK_CALL(mem_alloc_managed) {
+  check_size(look, RuleId::alloc_size_zero, request.size.is_zero());
+}
+TESSERA_CHECK_CALL(mem_alloc_async) {
+  if (stream_is_live(look, request.stream)) {
+    check_size(look, RuleId::alloc_gives_null, request.size.is_zero());
+  }
+}
+TESSERA_CHECK_CALL(mem_host_alloc) {
+  constexpr std::uint32_t known_flags = 7;
+  if (look.flags_are(request.flags, known_flags)) {
+    check_size(look, RuleId::alloc_gives_null, request.size.is_zero());
+  }
+}
+
+TESSERA_CHECK_CALL(mem_free) { check_free(look, request); }
+TESSERA_CHECK_CALL(mem_free_async) {
+  if (stream_is_live(look, request.stream)) {
+    check_free(look, request.address);
+  }
+}
+TESSERA_CHECK_CALL(mem_free_host) { check_free(look, address_of(request)); }
+
+TESSERA_CHECK_ANSWER(mem_free) { check_freed(look, request, answer); }
+TESSERA_CHECK_ANSWER(mem_free_async) { check_freed(look, request.address, answer); }
+TESSERA_CHECK_ANSWER(mem_free_host) { check_freed(look, address_of(request), answer); }
+
+}  // namespace tessera::validation

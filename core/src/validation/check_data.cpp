@@ -1,0 +1,199 @@
+// Copies, fills and kernels: what they touch is there, and the device has access.
+#include "validation/checks.h"
+
+namespace tessera::validation {
+namespace {
+
+// A part of memory that a call touches.
+struct Touched {
+  DeviceAddress address;
+  Bytes size;
+  AccessFlags needed;
+};
+
+bool allows(AccessFlags granted, AccessFlags needed) noexcept {
+  const auto bits = number_of(needed);
+  return (number_of(granted) & bits) == bits;
+}
+
+// The program may have made another context current where the layer doesn't see it.
+bool is_still_current(Inspection& look, StreamHandle stream) {
+  constexpr std::uint64_t last_implicit_stream = 2;
+  return stream.value() > last_implicit_stream ||
+         look.facts.current_context() == look.objects.current_context();
+}
+
+bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress at,
+                   AccessFlags needed, StreamHandle stream) {
+  if (mapping.memory != no_memory && look.objects.memory(mapping.memory).is_multicast &&
+      needed == AccessFlags::read) {
+    return look.report(RuleId::multicast_read, {at.value()}, mapping.made);
+  }
+  const auto context = look.context_of(stream);
+  const auto device = context ? look.device_of(*context) : std::nullopt;
+  if (!device || mapping.is_access_unknown || allows(mapping.access_of(*device), needed) ||
+      !is_still_current(look, stream)) {
+    return true;
+  }
+  const bool is_kernel = look.by.call == Call::launch_touch;
+  return look.report(
+      is_kernel ? RuleId::launch_no_access : RuleId::copy_no_access,
+      {at.value(), number(device->value()), number_of(mapping.access_of(*device))}, mapping.made);
+}
+
+// Nothing is known to be there: false where that is because it is gone or never was mapped, true
+// where it may be memory that came another way.
+bool check_nothing_there(Inspection& look, AddressRange range, DeviceAddress at) {
+  const DeadObject* gone = look.objects.dead(DeadKind::mapping, at.value());
+  if (gone == nullptr) {
+    gone = look.objects.dead(DeadKind::reservation, at.value());
+  }
+  if (gone == nullptr && look.objects.reservation_at(at) == nullptr) {
+    return true;
+  }
+  const MadeBy ended = gone != nullptr ? gone->ended : MadeBy();
+  if (look.by.call == Call::launch_touch) {
+    return look.report(RuleId::launch_not_mapped, {at.value()}, ended);
+  }
+  const bool is_copy = look.by.call != Call::mem_get_handle_for_address_range;
+  return look.report(is_copy ? RuleId::copy_not_mapped : RuleId::range_handle_not_mapped,
+                     {range.begin().value(), range.size().value(), at.value()}, ended);
+}
+
+bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream) {
+  const auto range = look.range_of(touched.address, touched.size);
+  if (!range || range->is_empty()) {
+    return range.has_value();
+  }
+  DeviceAddress next = range->begin();
+  while (next < range->end()) {
+    if (const LiveMapping* mapping = look.objects.mapping_at(next)) {
+      if (!check_mapping(look, *mapping, next, touched.needed, stream)) {
+        return false;
+      }
+      next = mapping->range.end();
+    } else if (const LiveAllocation* other = look.objects.allocation_at(next)) {
+      next = other->range.end();
+    } else {
+      return check_nothing_there(look, *range, next);
+    }
+  }
+  const LiveReservation* reservation = look.objects.reservation_at(range->begin());
+  if (reservation != nullptr && reservation->range.end() < range->end()) {
+    look.report(RuleId::copy_crosses_reservations,
+                {range->begin().value(), range->size().value(), reservation->range.end().value()},
+                reservation->made);
+  }
+  return true;
+}
+
+Touched written(DeviceAddress address, Bytes size) {
+  return {address, size, AccessFlags::read_write};
+}
+Touched was_read(DeviceAddress address, Bytes size) { return {address, size, AccessFlags::read}; }
+
+bool check_host_memory(Inspection& look, std::span<const std::byte> memory) {
+  return memory.data() != nullptr || memory.empty() || look.report(RuleId::null_pointer);
+}
+
+void check_htod(Inspection& look, const MemcpyHtodRequest& copy, StreamHandle stream) {
+  if (check_host_memory(look, copy.source)) {
+    check_touched(look, written(copy.destination, Bytes(copy.source.size())), stream);
+  }
+}
+void check_dtoh(Inspection& look, const MemcpyDtohRequest& copy, StreamHandle stream) {
+  if (check_host_memory(look, copy.destination)) {
+    check_touched(look, was_read(copy.source, Bytes(copy.destination.size())), stream);
+  }
+}
+void check_dtod(Inspection& look, const MemcpyDtodRequest& copy, StreamHandle stream) {
+  if (check_touched(look, written(copy.destination, copy.size), stream)) {
+    check_touched(look, was_read(copy.source, copy.size), stream);
+  }
+}
+
+// What lies where the layer knows nothing, the driver knows.
+void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer) {
+  if (!answer && answer.error().code == ErrorCode::invalid_value) {
+    look.report(RuleId::copy_not_mapped, {address.value(), size.value(), address.value()});
+  }
+}
+
+}  // namespace
+
+TESSERA_CHECK_CALL(memcpy_htod) { check_htod(look, request, {}); }
+TESSERA_CHECK_CALL(memcpy_dtoh) { check_dtoh(look, request, {}); }
+TESSERA_CHECK_CALL(memcpy_dtod) { check_dtod(look, request, {}); }
+TESSERA_CHECK_CALL(memset_d8) {
+  check_touched(look, written(request.destination, request.size), {});
+}
+TESSERA_CHECK_CALL(memcpy_htod_async) {
+  if (stream_is_live(look, request.stream)) {
+    check_htod(look, request.copy, request.stream);
+  }
+}
+TESSERA_CHECK_CALL(memcpy_dtoh_async) {
+  if (stream_is_live(look, request.stream)) {
+    check_dtoh(look, request.copy, request.stream);
+  }
+}
+TESSERA_CHECK_CALL(memcpy_dtod_async) {
+  if (stream_is_live(look, request.stream)) {
+    check_dtod(look, request.copy, request.stream);
+  }
+}
+TESSERA_CHECK_CALL(memset_d8_async) {
+  if (stream_is_live(look, request.stream)) {
+    check_touched(look, written(request.set.destination, request.set.size), request.stream);
+  }
+}
+TESSERA_CHECK_CALL(launch_touch) {
+  if (!stream_is_live(look, request.stream)) {
+    return;
+  }
+  const bool is_write = request.touch == Touch::write;
+  const bool may_go_on = check_touched(
+      look, is_write ? written(request.address, Bytes(1)) : was_read(request.address, Bytes(1)),
+      request.stream);
+  if (may_go_on && !is_write && !request.result.is_null()) {
+    check_touched(look, written(request.result, Bytes(1)), request.stream);
+  }
+}
+
+TESSERA_CHECK_ANSWER(memcpy_htod) {
+  check_copied(look, request.destination, Bytes(request.source.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtoh) {
+  check_copied(look, request.source, Bytes(request.destination.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtod) {
+  check_copied(look, request.destination, request.size, answer);
+}
+TESSERA_CHECK_ANSWER(memset_d8) {
+  check_copied(look, request.destination, request.size, answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_htod_async) {
+  check_copied(look, request.copy.destination, Bytes(request.copy.source.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtoh_async) {
+  check_copied(look, request.copy.source, Bytes(request.copy.destination.size()), answer);
+}
+TESSERA_CHECK_ANSWER(memcpy_dtod_async) {
+  check_copied(look, request.copy.destination, request.copy.size, answer);
+}
+TESSERA_CHECK_ANSWER(memset_d8_async) {
+  check_copied(look, request.set.destination, request.set.size, answer);
+}
+
+TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
+  constexpr Bytes least_host_page(4096);
+  if (request.size.is_zero() || !is_aligned(request.address, least_host_page) ||
+      !is_aligned(request.size, least_host_page)) {
+    look.report(RuleId::range_handle_unaligned,
+                {request.address.value(), request.size.value(), least_host_page.value()});
+    return;
+  }
+  check_touched(look, {request.address, request.size, AccessFlags::none}, {});
+}
+
+}  // namespace tessera::validation

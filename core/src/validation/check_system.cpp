@@ -1,0 +1,90 @@
+#include "validation/checks.h"
+
+namespace tessera::validation {
+
+bool needs_context(Call call) noexcept {
+  switch (call) {
+    case Call::mem_alloc:
+    case Call::mem_alloc_pitch:
+    case Call::mem_alloc_managed:
+    case Call::mem_alloc_async:
+    case Call::mem_host_alloc:
+    case Call::mem_get_info:
+    case Call::ctx_synchronize:
+    case Call::ctx_enable_peer_access:
+    case Call::ctx_set_limit:
+    case Call::ctx_get_limit:
+    case Call::memcpy_htod:
+    case Call::memcpy_dtoh:
+    case Call::memcpy_dtod:
+    case Call::memset_d8:
+    case Call::memcpy_htod_async:
+    case Call::memcpy_dtoh_async:
+    case Call::memcpy_dtod_async:
+    case Call::memset_d8_async:
+    case Call::launch_touch:
+    case Call::stream_create:
+    case Call::event_create:
+      return true;
+    default:
+      return false;
+  }
+}
+
+TESSERA_CHECK_CALL(init) { look.flags_are(request); }
+
+TESSERA_CHECK_CALL(device_get_name) { look.device_exists(request); }
+TESSERA_CHECK_CALL(device_total_mem) { look.device_exists(request); }
+TESSERA_CHECK_CALL(device_get_attribute) { look.device_exists(request.device); }
+TESSERA_CHECK_CALL(device_can_access_peer) {
+  if (look.device_exists(request.device)) {
+    look.device_exists(request.peer);
+  }
+}
+
+TESSERA_CHECK_CALL(device_primary_ctx_retain) { look.device_exists(request); }
+TESSERA_CHECK_CALL(device_primary_ctx_release) {
+  if (look.device_exists(request) && look.objects.primary_of(request) == nullptr) {
+    look.report(RuleId::primary_not_retained, {number(request.value())});
+  }
+}
+TESSERA_CHECK_CALL(device_primary_ctx_reset) { look.device_exists(request); }
+
+TESSERA_CHECK_CALL(ctx_create) { look.device_exists(request.device); }
+
+TESSERA_CHECK_CALL(ctx_destroy) {
+  if (request.is_null()) {
+    look.report(RuleId::null_handle);
+    return;
+  }
+  if (const LiveContext* context = look.objects.context(request)) {
+    if (context->is_primary) {
+      look.report(RuleId::primary_context_destroyed, {request.value()}, context->made);
+    }
+    return;
+  }
+  if (const DeadObject* gone = look.objects.dead(DeadKind::context, request.value())) {
+    look.report(RuleId::context_destroyed_twice, {request.value()}, gone->ended);
+  }
+}
+
+TESSERA_CHECK_CALL(ctx_set_current) {
+  const DeadObject* gone = look.objects.dead(DeadKind::context, request.value());
+  if (!request.is_null() && gone != nullptr && look.objects.context(request) == nullptr) {
+    look.report(RuleId::destroyed_context_made_current, {request.value()}, gone->ended);
+  }
+}
+
+TESSERA_CHECK_CALL(ctx_enable_peer_access) {
+  if (!look.flags_are(request.flags)) {
+    return;
+  }
+  const auto device = look.device_of(look.objects.current_context().value_or(ContextHandle()));
+  const auto peer = look.device_of(request.peer);
+  if (device && peer && (*device == *peer || look.facts.can_access(*device, *peer) == false)) {
+    look.report(RuleId::peer_enable_unreachable,
+                {number(device->value()), number(peer->value())});
+  }
+}
+
+}  // namespace tessera::validation

@@ -1,0 +1,114 @@
+// The checks: for each call that has rules, what is looked at before it is made, and, where only
+// the driver can tell, after it. In files by group; calls without an overload have no rules.
+#pragma once
+
+#include "layers/call_traits.h"
+#include "validation/inspection.h"
+
+namespace tessera::validation {
+
+using layers::CallTag;
+using layers::CallTraits;
+using layers::NoArgument;
+
+#define TESSERA_CHECK_CALL(method)                             \
+  void check(CallTag<Call::method>, Inspection& look,          \
+             const CallTraits<Call::method>::Argument& request)
+#define TESSERA_CHECK_ANSWER(method)                                   \
+  void check_answer(CallTag<Call::method>, Inspection& look,           \
+                    const CallTraits<Call::method>::Argument& request, \
+                    const CallTraits<Call::method>::Answer& answer)
+
+template <Call call, class Argument>
+void check(CallTag<call>, Inspection&, const Argument&) {}
+template <Call call, class Argument, class Answer>
+void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
+
+// Calls that need a current context, or use it where a stream does not name one.
+[[nodiscard]] bool needs_context(Call call) noexcept;
+
+// check_system.cpp
+TESSERA_CHECK_CALL(init);
+TESSERA_CHECK_CALL(device_get_name);
+TESSERA_CHECK_CALL(device_total_mem);
+TESSERA_CHECK_CALL(device_get_attribute);
+TESSERA_CHECK_CALL(device_can_access_peer);
+TESSERA_CHECK_CALL(device_primary_ctx_retain);
+TESSERA_CHECK_CALL(device_primary_ctx_release);
+TESSERA_CHECK_CALL(device_primary_ctx_reset);
+TESSERA_CHECK_CALL(ctx_create);
+TESSERA_CHECK_CALL(ctx_destroy);
+TESSERA_CHECK_CALL(ctx_set_current);
+TESSERA_CHECK_CALL(ctx_enable_peer_access);
+// check_memory.cpp
+TESSERA_CHECK_CALL(mem_get_allocation_granularity);
+TESSERA_CHECK_CALL(mem_address_reserve);
+TESSERA_CHECK_CALL(mem_address_free);
+TESSERA_CHECK_CALL(mem_create);
+TESSERA_CHECK_ANSWER(mem_create);
+TESSERA_CHECK_CALL(mem_release);
+TESSERA_CHECK_CALL(mem_get_allocation_properties_from_handle);
+TESSERA_CHECK_CALL(mem_retain_allocation_handle);
+// check_sharing.cpp
+TESSERA_CHECK_CALL(mem_export_to_shareable_handle);
+TESSERA_CHECK_CALL(mem_import_from_shareable_handle);
+TESSERA_CHECK_ANSWER(mem_import_from_shareable_handle);
+// check_mapping.cpp
+TESSERA_CHECK_CALL(mem_map);
+TESSERA_CHECK_CALL(mem_unmap);
+// check_access.cpp
+TESSERA_CHECK_CALL(mem_set_access);
+TESSERA_CHECK_CALL(mem_get_access);
+// check_allocation.cpp
+TESSERA_CHECK_CALL(mem_alloc);
+TESSERA_CHECK_CALL(mem_alloc_pitch);
+TESSERA_CHECK_CALL(mem_alloc_managed);
+TESSERA_CHECK_CALL(mem_alloc_async);
+TESSERA_CHECK_CALL(mem_host_alloc);
+TESSERA_CHECK_CALL(mem_free);
+TESSERA_CHECK_CALL(mem_free_async);
+TESSERA_CHECK_CALL(mem_free_host);
+TESSERA_CHECK_ANSWER(mem_free);
+TESSERA_CHECK_ANSWER(mem_free_async);
+TESSERA_CHECK_ANSWER(mem_free_host);
+// check_data.cpp
+TESSERA_CHECK_CALL(memcpy_htod);
+TESSERA_CHECK_CALL(memcpy_dtoh);
+TESSERA_CHECK_CALL(memcpy_dtod);
+TESSERA_CHECK_CALL(memset_d8);
+TESSERA_CHECK_CALL(memcpy_htod_async);
+TESSERA_CHECK_CALL(memcpy_dtoh_async);
+TESSERA_CHECK_CALL(memcpy_dtod_async);
+TESSERA_CHECK_CALL(memset_d8_async);
+TESSERA_CHECK_CALL(launch_touch);
+TESSERA_CHECK_CALL(mem_get_handle_for_address_range);
+TESSERA_CHECK_ANSWER(memcpy_htod);
+TESSERA_CHECK_ANSWER(memcpy_dtoh);
+TESSERA_CHECK_ANSWER(memcpy_dtod);
+TESSERA_CHECK_ANSWER(memset_d8);
+TESSERA_CHECK_ANSWER(memcpy_htod_async);
+TESSERA_CHECK_ANSWER(memcpy_dtoh_async);
+TESSERA_CHECK_ANSWER(memcpy_dtod_async);
+TESSERA_CHECK_ANSWER(memset_d8_async);
+// check_order.cpp
+TESSERA_CHECK_CALL(stream_create);
+TESSERA_CHECK_CALL(stream_destroy);
+TESSERA_CHECK_CALL(stream_synchronize);
+TESSERA_CHECK_CALL(stream_wait_event);
+TESSERA_CHECK_CALL(event_create);
+TESSERA_CHECK_CALL(event_record);
+TESSERA_CHECK_CALL(event_query);
+TESSERA_CHECK_CALL(event_synchronize);
+TESSERA_CHECK_CALL(event_destroy);
+// check_multicast.cpp
+TESSERA_CHECK_CALL(multicast_create);
+TESSERA_CHECK_CALL(multicast_add_device);
+TESSERA_CHECK_CALL(multicast_bind_mem);
+TESSERA_CHECK_CALL(multicast_bind_addr);
+TESSERA_CHECK_CALL(multicast_unbind);
+TESSERA_CHECK_CALL(multicast_get_granularity);
+
+// A stream that can be used: live, or not known to be dead.
+bool stream_is_live(Inspection& look, StreamHandle stream);
+
+}  // namespace tessera::validation

@@ -1,0 +1,134 @@
+#include "validation/follow.h"
+
+namespace tessera::validation {
+namespace {
+
+// The context in which a stream's work runs; the current one for a default stream.
+ContextHandle context_of(const LiveObjects& objects, StreamHandle stream) {
+  const LiveOrder* found = objects.stream(stream);
+  return found != nullptr ? found->context : objects.current_context().value_or(ContextHandle());
+}
+
+void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, StreamHandle stream,
+           DeviceAddress address, Bytes size) {
+  if (const auto range = AddressRange::make(address, size)) {
+    work.enqueue(context_of(objects, stream), stream, *range, by);
+  }
+}
+
+}  // namespace
+
+WorkTracker::Clock proof_of_free(const LiveObjects& objects, const WorkTracker& work,
+                                 ContextHandle context) {
+  const LiveContext* found = objects.context(context);
+  WorkTracker::Clock clock;
+  if (found != nullptr) {
+    objects.for_each_context([&](ContextHandle other, const LiveContext& entry) {
+      if (entry.device == found->device) {
+        const WorkTracker::Clock more = work.clock_of_context(other);
+        clock.insert(clock.end(), more.begin(), more.end());
+      }
+    });
+  }
+  return clock;
+}
+
+TESSERA_FOLLOW(stream_create) {
+  static_cast<void>(by);
+  if (answer) {
+    work.add_stream(*answer, context_of(objects, StreamHandle()),
+                    request != StreamFlags::non_blocking);
+  }
+}
+TESSERA_FOLLOW(stream_destroy) {
+  static_cast<void>(objects);
+  static_cast<void>(by);
+  if (answer) {
+    work.remove_stream(request);
+  }
+}
+TESSERA_FOLLOW(stream_wait_event) {
+  static_cast<void>(by);
+  if (answer) {
+    work.wait(context_of(objects, request.stream), request.stream, request.event);
+  }
+}
+TESSERA_FOLLOW(event_record) {
+  static_cast<void>(by);
+  if (answer) {
+    work.record(request.event, context_of(objects, request.stream), request.stream);
+  }
+}
+TESSERA_FOLLOW(event_destroy) {
+  static_cast<void>(objects);
+  static_cast<void>(by);
+  if (answer) {
+    work.remove_event(request);
+  }
+}
+
+// The default stream's order: the host does not wait for them.
+TESSERA_FOLLOW(memcpy_dtod) {
+  if (answer) {
+    queue(objects, work, by, {}, request.destination, request.size);
+    queue(objects, work, by, {}, request.source, request.size);
+  }
+}
+TESSERA_FOLLOW(memset_d8) {
+  if (answer) {
+    queue(objects, work, by, {}, request.destination, request.size);
+  }
+}
+TESSERA_FOLLOW(memcpy_htod_async) {
+  if (answer) {
+    queue(objects, work, by, request.stream, request.copy.destination,
+          Bytes(request.copy.source.size()));
+  }
+}
+TESSERA_FOLLOW(memcpy_dtoh_async) {
+  if (answer) {
+    queue(objects, work, by, request.stream, request.copy.source,
+          Bytes(request.copy.destination.size()));
+  }
+}
+TESSERA_FOLLOW(memcpy_dtod_async) {
+  if (answer) {
+    queue(objects, work, by, request.stream, request.copy.destination, request.copy.size);
+    queue(objects, work, by, request.stream, request.copy.source, request.copy.size);
+  }
+}
+TESSERA_FOLLOW(memset_d8_async) {
+  if (answer) {
+    queue(objects, work, by, request.stream, request.set.destination, request.set.size);
+  }
+}
+TESSERA_FOLLOW(launch_touch) {
+  if (answer) {
+    queue(objects, work, by, request.stream, request.address, Bytes(1));
+    if (!request.result.is_null()) {
+      queue(objects, work, by, request.stream, request.result, Bytes(1));
+    }
+  }
+}
+TESSERA_FOLLOW(ctx_destroy) {
+  static_cast<void>(objects);
+  static_cast<void>(by);
+  if (answer) {
+    work.forget_context(request);
+  }
+}
+TESSERA_FOLLOW(device_primary_ctx_release) {
+  static_cast<void>(by);
+  const LiveContext* primary = objects.primary_of(request);
+  if (answer && primary != nullptr && primary->references == 1) {
+    work.forget_context(primary->handle);
+  }
+}
+TESSERA_FOLLOW(device_primary_ctx_reset) {
+  static_cast<void>(by);
+  if (const LiveContext* primary = objects.primary_of(request); answer && primary != nullptr) {
+    work.forget_context(primary->handle);
+  }
+}
+
+}  // namespace tessera::validation

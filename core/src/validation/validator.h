@@ -1,0 +1,140 @@
+// Validator: what ValidatingDriver does with each call: look, call, take down, tell.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "layers/records.h"
+#include "tessera/layers/validating_driver.h"
+#include "validation/checks.h"
+#include "validation/follow.h"
+
+namespace tessera {
+
+// The ledger's lock guards all but the options.
+class Validator {
+ public:
+  Validator(Driver& target, ValidationOptions options);
+
+  template <Call call>
+  typename layers::CallTraits<call>::Answer run(
+      const typename layers::CallTraits<call>::Argument& request);
+
+  LeakReport check_leaks();
+  [[nodiscard]] std::vector<Finding> findings() const;
+  [[nodiscard]] std::uint64_t finding_count() const;
+  [[nodiscard]] std::uint64_t call_count() const;
+  [[nodiscard]] Ledger& ledger() noexcept { return ledger_; }
+
+ private:
+  // Completes the findings of a call with its answer and keeps them, under the lock.
+  void keep(std::vector<Finding>& findings, ErrorCode answer, bool was_refused);
+  // Tells the sink, without the lock.
+  void tell(const std::vector<Finding>& findings) const;
+  // The first finding for which refuse mode does not make the call; null if it is made.
+  [[nodiscard]] const Finding* reason_to_refuse(const std::vector<Finding>& findings) const;
+  // Asks once a thread, and again before a finding: programs make contexts current in other ways.
+  void know_current_context(LiveObjects& objects, validation::Inspection& look);
+
+  Driver& target_;
+  const ValidationOptions options_;
+  validation::RuleSet ignored_;
+  mutable Ledger ledger_;
+  // The rest is under the ledger's lock.
+  validation::WorkTracker work_;
+  validation::Facts facts_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t finding_count_ = 0;
+  std::vector<Finding> findings_;
+};
+
+namespace validation {
+
+[[nodiscard]] inline DeviceAddress freed_address(DeviceAddress address) noexcept {
+  return address;
+}
+[[nodiscard]] inline DeviceAddress freed_address(const std::byte* memory) noexcept {
+  return DeviceAddress(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+}  // namespace validation
+
+template <Call call>
+typename layers::CallTraits<call>::Answer Validator::run(
+    const typename layers::CallTraits<call>::Argument& request) {
+  using Traits = layers::CallTraits<call>;
+  constexpr layers::CallTag<call> tag;
+  constexpr bool is_free = call == Call::mem_free || call == Call::mem_free_host;
+  const CallSite site = announced_call_site();
+  Ledger::Locked objects = ledger_.lock();
+  const MadeBy by = {.call_number = ++calls_, .call = call, .site = site};
+  validation::Inspection look(*objects, work_, facts_, ignored_, by);
+  if (validation::needs_context(call)) {
+    know_current_context(*objects, look);
+  }
+  if (look.findings().empty()) {
+    validation::check(tag, look, request);
+  }
+  std::vector<Finding>& findings = look.findings();
+  if (!findings.empty()) [[unlikely]] {
+    if (const Finding* reason = reason_to_refuse(findings)) {
+      const Error refusal = {.code = rule_of(reason->rule).code,
+                             .call = call,
+                             .origin = Origin::validation,
+                             .rule = reason->rule,
+                             .values = reason->values};
+      keep(findings, ErrorCode{}, true);
+      objects.unlock();
+      tell(findings);
+      return refusal;
+    }
+  }
+
+  validation::WorkTracker::Clock proof;
+  if constexpr (validation::proves(call)) {
+    proof = validation::proof_of(tag, *objects, work_, request);
+  }
+  std::optional<LiveAllocation> taken;
+  if constexpr (is_free) {
+    taken = layers::take_out(call, *objects, by, validation::freed_address(request));
+    if (taken && call == Call::mem_free) {
+      proof = validation::proof_of_free(*objects, work_, taken->context);
+    }
+  }
+  if constexpr (layers::may_wait(call)) {
+    objects.unlock();
+  }
+  auto answer = Traits::forward(target_, request);
+  if constexpr (layers::may_wait(call)) {
+    objects.lock();
+  }
+
+  if (!answer && findings.empty()) {
+    if (answer.error().code == ErrorCode::not_initialized) {
+      look.report(RuleId::not_initialized);
+    } else {
+      validation::check_answer(tag, look, request, answer);
+    }
+  }
+  if constexpr (is_free) {
+    if (!answer && taken) {
+      objects->add_allocation(*taken);
+    }
+  }
+  if (answer) {
+    work_.prove(proof);
+  } else if (answer.error().code == ErrorCode::illegal_address) {
+    work_.forget_all();
+  }
+  validation::follow(tag, *objects, work_, by, request, answer);
+  layers::record(tag, *objects, by, request, answer);
+  if (!findings.empty()) [[unlikely]] {
+    keep(findings, answer ? ErrorCode{} : answer.error().code, false);
+    objects.unlock();
+    tell(findings);
+  }
+  return answer;
+}
+
+}  // namespace tessera

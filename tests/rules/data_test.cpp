@@ -1,0 +1,105 @@
+#include <unistd.h>
+
+#include "rule_machine.h"
+
+namespace tessera::rules {
+namespace {
+
+TESSERA_BREAKS(copy_not_mapped) {
+  const DeviceAddress address = m.mapped(1);
+  must(m.unmap(address, 1));
+  static_cast<void>(m.put(address));
+}
+TESSERA_KEEPS(copy_not_mapped) {
+  must(m.put(m.mapped(1)));
+  must(m.put(must(m->mem_alloc(Bytes(16))), 16));
+  must(m.put(must(m.simulator().mem_alloc(Bytes(16))), 16));  // not seen by the layer
+}
+
+TESSERA_BREAKS(copy_no_access) {
+  const DeviceAddress address = m.reserve(1);
+  m.fill(address, 1);
+  static_cast<void>(m.put(address));
+}
+TESSERA_KEEPS(copy_no_access) {
+  const DeviceAddress address = m.reserve(1);
+  m.fill(address, 1);
+  must(m.allow(address, 1));
+  must(m.put(address));
+}
+TEST(Validation, NamesThePeerThatLacksAccess) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.mapped(1);
+  must(m->ctx_set_current(must(m->device_primary_ctx_retain(device_1))));
+  EXPECT_FALSE(m.put(address));
+  EXPECT_EQ(m->findings().at(0).rule, RuleId::copy_no_access);
+  EXPECT_EQ(m->findings().at(0).values[1], 1U);
+  must(m.allow(address, 1, device_1));
+  must(m.put(address));
+  EXPECT_EQ(m->findings().size(), 1U);
+}
+// Of several descriptors, those before one that is refused may have been set.
+TEST(Validation, IsSilentWhereAFailedCallLeftTheAccessOpen) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.reserve(1);
+  m.fill(address, 1);
+  const std::array descriptors = {
+      AccessDescriptor{.location = on_device(device_0), .flags = AccessFlags::read_write},
+      AccessDescriptor{.location = {.type = LocationType::host}, .flags = AccessFlags::read}};
+  EXPECT_FALSE(m->mem_set_access(
+      {.address = address, .size = m.units(1), .descriptors = descriptors}));
+  must(m.put(address));
+  EXPECT_EQ(m->findings().size(), 1U);
+}
+
+TESSERA_BREAKS(copy_crosses_reservations) {
+  const DeviceAddress first = m.mapped(1);
+  const DeviceAddress second = m.reserve(1, first + m.units(1));
+  ASSERT_EQ(second, first + m.units(1));
+  m.fill(second, 1);
+  must(m.allow(second, 1));
+  static_cast<void>(m.put(second - Bytes(8), 16));
+}
+TESSERA_KEEPS(copy_crosses_reservations) {
+  const DeviceAddress address = m.reserve(2);
+  m.fill(address, 1);
+  m.fill(address + m.units(1), 1);
+  must(m.allow(address, 2));
+  must(m.put(address + m.units(1) - Bytes(8), 16));
+}
+
+TESSERA_BREAKS(launch_not_mapped) { static_cast<void>(m.launch(m.reserve(1))); }
+TESSERA_KEEPS(launch_not_mapped) { must(m.launch(m.mapped(1))); }
+
+TESSERA_BREAKS(launch_no_access) {
+  const DeviceAddress address = m.mapped(1);
+  must(m.allow(address, 1, device_0, AccessFlags::read));
+  static_cast<void>(m.launch(address));
+}
+TESSERA_KEEPS(launch_no_access) {
+  const DeviceAddress address = m.mapped(1);
+  must(m.launch(address));
+  must(m->ctx_synchronize());
+}
+
+TESSERA_BREAKS(range_handle_unaligned) {
+  static_cast<void>(
+      m->mem_get_handle_for_address_range({.address = m.mapped(1), .size = Bytes(100)}));
+}
+TESSERA_KEEPS(range_handle_unaligned) {
+  ::close(must(m->mem_get_handle_for_address_range({.address = m.mapped(1), .size = 4_KiB})));
+}
+
+TESSERA_BREAKS(range_handle_not_mapped) {
+  const DeviceAddress address = m.reserve(2);
+  m.fill(address, 1);
+  must(m.allow(address, 1));
+  static_cast<void>(m->mem_get_handle_for_address_range({.address = address, .size = m.units(2)}));
+}
+TESSERA_KEEPS(range_handle_not_mapped) {
+  ::close(
+      must(m->mem_get_handle_for_address_range({.address = m.mapped(2), .size = m.units(2)})));
+}
+
+}  // namespace
+}  // namespace tessera::rules

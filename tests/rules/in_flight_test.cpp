@@ -1,0 +1,146 @@
+// Unmapping, and taking access away, needs proof that the work is done that may use the range.
+#include "rule_machine.h"
+
+namespace tessera::rules {
+namespace {
+
+StreamHandle stream_of(RuleMachine& m) { return must(m->stream_create(StreamFlags::non_blocking)); }
+EventHandle event_of(RuleMachine& m) { return must(m->event_create(EventFlags::none)); }
+
+TESSERA_BREAKS(unmap_in_flight) {
+  const DeviceAddress address = m.mapped(1);
+  must(m.launch(address));
+  static_cast<void>(m.unmap(address, 1));
+}
+TESSERA_KEEPS(unmap_in_flight) {
+  const DeviceAddress address = m.mapped(1);
+  must(m.launch(address));
+  must(m->ctx_synchronize());
+  must(m.unmap(address, 1));
+}
+
+TESSERA_BREAKS(set_access_in_flight) {
+  const DeviceAddress address = m.mapped(1);
+  must(m.launch(address));
+  static_cast<void>(m.allow(address, 1, device_0, AccessFlags::read));
+}
+TESSERA_KEEPS(set_access_in_flight) {
+  const DeviceAddress address = m.mapped(1);
+  must(m.launch(address));
+  must(m.allow(address, 1, device_1));  // gives more, takes nothing away
+  must(m.allow(address, 1));
+}
+
+// What a program does between the launch in `stream` and the unmap, and whether that is proof.
+struct Between {
+  const char* name;
+  void (*act)(RuleMachine& m, StreamHandle stream);
+  bool is_proof;
+};
+const Between cases[] = {
+    {"Nothing", [](RuleMachine&, StreamHandle) {}, false},
+    {"ItsStreamSynchronized",
+     [](RuleMachine& m, StreamHandle stream) { must(m->stream_synchronize(stream)); }, true},
+    {"AnotherStreamSynchronized",
+     [](RuleMachine& m, StreamHandle) { must(m->stream_synchronize(stream_of(m))); }, false},
+    {"TheDefaultStreamSynchronized",
+     [](RuleMachine& m, StreamHandle) { must(m->stream_synchronize({})); }, false},
+    {"AnotherDeviceSynchronized",
+     [](RuleMachine& m, StreamHandle) {
+       must(m->ctx_set_current(must(m->device_primary_ctx_retain(device_1))));
+       must(m->ctx_synchronize());
+     },
+     false},
+    {"AnEventAfterItSynchronized",
+     [](RuleMachine& m, StreamHandle stream) {
+       const EventHandle event = event_of(m);
+       must(m->event_record({.event = event, .stream = stream}));
+       must(m->event_synchronize(event));
+     },
+     true},
+    {"AnEventAfterItSeenComplete",
+     [](RuleMachine& m, StreamHandle stream) {
+       const EventHandle event = event_of(m);
+       must(m->event_record({.event = event, .stream = stream}));
+       m.simulator().advance(2'000'000'000);
+       must(m->event_query(event));
+     },
+     true},
+    {"AnEventAfterItNotReady",
+     [](RuleMachine& m, StreamHandle stream) {
+       const EventHandle event = event_of(m);
+       must(m->event_record({.event = event, .stream = stream}));
+       EXPECT_FALSE(m->event_query(event));
+     },
+     false},
+    {"AnotherStreamMadeToWait",
+     [](RuleMachine& m, StreamHandle stream) {
+       const EventHandle event = event_of(m);
+       must(m->event_record({.event = event, .stream = stream}));
+       must(m->stream_wait_event({.stream = stream_of(m), .event = event}));
+     },
+     false},
+    {"AStreamThatWaitsSynchronized",
+     [](RuleMachine& m, StreamHandle stream) {
+       const EventHandle event = event_of(m);
+       const StreamHandle waits = stream_of(m);
+       must(m->event_record({.event = event, .stream = stream}));
+       must(m->stream_wait_event({.stream = waits, .event = event}));
+       must(m->stream_synchronize(waits));
+     },
+     true},
+    {"ItsStreamDestroyed",
+     [](RuleMachine& m, StreamHandle stream) { must(m->stream_destroy(stream)); }, false},
+    {"MemFreeWhichWaits",
+     [](RuleMachine& m, StreamHandle) { must(m->mem_free(must(m->mem_alloc(Bytes(16))))); }, true},
+};
+
+class InFlight : public testing::TestWithParam<Between> {};
+
+TEST_P(InFlight, IsProvenDoneOrNot) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.mapped(1);
+  const StreamHandle stream = stream_of(m);
+  must(m.launch(address, stream));
+  GetParam().act(m, stream);
+  must(m.unmap(address, 1));
+  EXPECT_EQ(m->findings().empty(), GetParam().is_proof);
+}
+
+INSTANTIATE_TEST_SUITE_P(After, InFlight, testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// The legacy default stream and blocking ones wait for each other.
+TEST(InFlight, ABlockingStreamIsProvenByTheDefaultOne) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.mapped(1);
+  must(m.launch(address, must(m->stream_create(StreamFlags::blocking))));
+  must(m->stream_synchronize({}));
+  must(m.unmap(address, 1));
+  EXPECT_TRUE(m->findings().empty());
+}
+
+TEST(InFlight, AsynchronousCopiesAndFillsCount) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress fill = m.mapped(1);
+  must(m->memset_d8({.destination = fill, .value = 1, .size = Bytes(16)}));
+  must(m.unmap(fill, 1));
+  const DeviceAddress from = m.mapped(1);
+  const DeviceAddress to = m.mapped(1);
+  must(m->memcpy_dtod_async(
+      {.copy = {.destination = to, .source = from, .size = Bytes(16)}, .stream = stream_of(m)}));
+  must(m.unmap(from, 1));
+  must(m.unmap(to, 1));
+  EXPECT_EQ(m->findings().size(), 3U);
+}
+
+TEST(InFlight, ACopyThatWaitsDoesNot) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.mapped(1);
+  must(m.put(address));
+  must(m.unmap(address, 1));
+  EXPECT_TRUE(m->findings().empty());
+}
+
+}  // namespace
+}  // namespace tessera::rules

@@ -1,0 +1,141 @@
+// What check_leaks finds at the end; TESSERA_LEAKS names what cannot but leak with it. The context
+// that every test has is given back first.
+#include <unistd.h>
+
+#include "rule_machine.h"
+
+namespace tessera::rules {
+namespace {
+
+void end(RuleMachine& m) {
+  must(m->device_primary_ctx_release(device_0));
+  m->check_leaks();
+}
+
+TESSERA_LEAKS(leak_create_reference) {
+  m.create(1);
+  end(m);
+}
+TESSERA_KEEPS(leak_create_reference) {
+  must(m->mem_release(m.create(1)));
+  end(m);
+}
+
+// Retain, unmap, free, release: one reference is left, and it is the create's or the retain's.
+TESSERA_LEAKS(leak_retain_reference) {
+  const DeviceAddress address = m.mapped(1);
+  must(m->mem_retain_allocation_handle(address));
+  m.undo(address, 1);
+  end(m);
+}
+TESSERA_KEEPS(leak_retain_reference) {
+  const DeviceAddress address = m.mapped(1);
+  const AllocationHandle handle = must(m->mem_retain_allocation_handle(address));
+  m.undo(address, 1);
+  must(m->mem_release(handle));
+  end(m);
+}
+
+TESSERA_LEAKS(leak_import_reference) {
+  const AllocationHandle handle = m.exportable();
+  const auto exported = must(m->mem_export_to_shareable_handle({.handle = handle}));
+  must(m->mem_import_from_shareable_handle(exported));
+  ::close(exported.file_descriptor);
+  must(m->mem_release(handle));
+  end(m);
+}
+TESSERA_KEEPS(leak_import_reference) {
+  const AllocationHandle handle = m.exportable();
+  const auto exported = must(m->mem_export_to_shareable_handle({.handle = handle}));
+  must(m->mem_release(must(m->mem_import_from_shareable_handle(exported))));
+  ::close(exported.file_descriptor);
+  must(m->mem_release(handle));
+  end(m);
+}
+
+TESSERA_LEAKS(leak_mapping, RuleId::leak_reservation) {
+  m.mapped(1);
+  end(m);
+}
+TESSERA_KEEPS(leak_mapping) {
+  m.undo(m.mapped(1), 1);
+  end(m);
+}
+
+AllocationHandle bound_object(RuleMachine& m) {
+  const AllocationHandle multicast =
+      must(m->multicast_create({.device_count = 1, .size = m.units(1)}));
+  must(m->multicast_add_device({.multicast = multicast, .device = device_0}));
+  const DeviceAddress address = m.mapped(1);
+  must(m->multicast_bind_addr({.multicast = multicast, .address = address, .size = m.units(1)}));
+  m.undo(address, 1);  // the binding holds the memory
+  return multicast;
+}
+TESSERA_LEAKS(leak_binding, RuleId::leak_create_reference) {
+  bound_object(m);
+  end(m);
+}
+TESSERA_KEEPS(leak_binding) {
+  const AllocationHandle multicast = bound_object(m);
+  must(m->multicast_unbind({.multicast = multicast, .device = device_0, .size = m.units(1)}));
+  must(m->mem_release(multicast));
+  end(m);
+}
+
+TESSERA_LEAKS(leak_descriptor) {
+  const AllocationHandle handle = m.exportable();
+  const auto exported = must(m->mem_export_to_shareable_handle({.handle = handle}));
+  must(m->mem_release(handle));
+  end(m);
+  ::close(exported.file_descriptor);
+}
+TESSERA_KEEPS(leak_descriptor) {
+  const AllocationHandle handle = m.exportable();
+  const auto exported = must(m->mem_export_to_shareable_handle({.handle = handle}));
+  must(m->mem_release(handle));
+  ::close(exported.file_descriptor);
+  end(m);
+}
+
+TESSERA_LEAKS(leak_reservation) {
+  m.reserve(1);
+  end(m);
+}
+TESSERA_KEEPS(leak_reservation) {
+  must(m.free(m.reserve(1), 1));
+  end(m);
+}
+
+TESSERA_LEAKS(leak_allocation, RuleId::leak_context) {
+  must(m->mem_alloc(Bytes(16)));
+  m->check_leaks();
+}
+// What a context allocated goes with it.
+TESSERA_KEEPS(leak_allocation) {
+  must(m->mem_alloc(Bytes(16)));
+  end(m);
+}
+
+TESSERA_LEAKS(leak_stream, RuleId::leak_context) {
+  must(m->stream_create(StreamFlags::blocking));
+  m->check_leaks();
+}
+TESSERA_KEEPS(leak_stream) {
+  must(m->stream_destroy(must(m->stream_create(StreamFlags::blocking))));
+  end(m);
+}
+
+TESSERA_LEAKS(leak_event, RuleId::leak_context) {
+  must(m->event_create(EventFlags::none));
+  m->check_leaks();
+}
+TESSERA_KEEPS(leak_event) {
+  must(m->event_destroy(must(m->event_create(EventFlags::none))));
+  end(m);
+}
+
+TESSERA_LEAKS(leak_context) { m->check_leaks(); }
+TESSERA_KEEPS(leak_context) { end(m); }
+
+}  // namespace
+}  // namespace tessera::rules

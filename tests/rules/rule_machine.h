@@ -1,0 +1,135 @@
+// What the tests of rules share. A rule has a program that breaks it and the nearest one that keeps
+// it; tidy.py's check `rules` looks for both by name.
+//
+//   TESSERA_BREAKS(map_over_mapping) {     // exactly this rule is found, in both modes
+//     m.map(m.mapped(1), 1, m.create(1));
+//   }
+//   TESSERA_KEEPS(map_over_mapping) {      // nothing is found
+//     m.map(m.reserve(1), 1, m.create(1));
+//   }
+//
+// The call that breaks the rule comes last, because refuse mode does not make it. What the
+// simulated H200 answers to it is compared with the rule's consequence.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/must.h"
+#include "tessera/layers/validating_driver.h"
+#include "tessera/sim/sim_driver.h"
+
+namespace tessera::rules {
+
+using test::must;
+
+inline constexpr DeviceOrdinal device_0{0};
+inline constexpr DeviceOrdinal device_1{1};
+
+// Two simulated devices under validation; device 0's primary context is current.
+class RuleMachine {
+ public:
+  explicit RuleMachine(const sim::Profile& profile, ValidationMode mode)
+      : simulator_(profile, {.devices = 2}), driver_(&simulator_, {.mode = mode}) {
+    must(driver_.init(0));
+    primary_ = must(driver_.device_primary_ctx_retain(device_0));
+    must(driver_.ctx_set_current(primary_));
+  }
+
+  ValidatingDriver* operator->() noexcept { return &driver_; }
+  [[nodiscard]] ValidatingDriver& driver() noexcept { return driver_; }
+  [[nodiscard]] sim::SimDriver& simulator() noexcept { return simulator_; }
+  [[nodiscard]] ContextHandle primary() const noexcept { return primary_; }
+
+  [[nodiscard]] static Bytes units(std::uint64_t count) { return 2_MiB * count; }
+  DeviceAddress reserve(std::uint64_t count, DeviceAddress hint = {}) {
+    return must(driver_.mem_address_reserve({.size = units(count), .hint = hint}));
+  }
+  Status free(DeviceAddress address, std::uint64_t count) {
+    return driver_.mem_address_free({.address = address, .size = units(count)});
+  }
+  AllocationHandle create(std::uint64_t count, const AllocationProperties& properties = {}) {
+    return must(driver_.mem_create({.size = units(count), .properties = properties}));
+  }
+  AllocationHandle exportable() {
+    return create(1, {.requested_handle_types = HandleTypes::posix_file_descriptor});
+  }
+  Status map(DeviceAddress address, std::uint64_t count, AllocationHandle handle) {
+    return driver_.mem_map({.address = address, .size = units(count), .handle = handle});
+  }
+  Status unmap(DeviceAddress address, std::uint64_t count) {
+    return driver_.mem_unmap({.address = address, .size = units(count)});
+  }
+  Status allow(DeviceAddress address, std::uint64_t count, DeviceOrdinal device = device_0,
+               AccessFlags flags = AccessFlags::read_write) {
+    const std::array descriptors = {
+        AccessDescriptor{.location = on_device(device), .flags = flags}};
+    return driver_.mem_set_access(
+        {.address = address, .size = units(count), .descriptors = descriptors});
+  }
+  // A mapping in what is reserved, held by the mapping alone, without access.
+  void fill(DeviceAddress address, std::uint64_t count) {
+    const AllocationHandle handle = create(count);
+    must(map(address, count, handle));
+    must(driver_.mem_release(handle));
+  }
+  // A reservation that one mapping fills, with access for device 0.
+  DeviceAddress mapped(std::uint64_t count) {
+    const DeviceAddress address = reserve(count);
+    fill(address, count);
+    must(allow(address, count));
+    return address;
+  }
+  void undo(DeviceAddress address, std::uint64_t count) {
+    must(unmap(address, count));
+    must(free(address, count));
+  }
+  Status launch(DeviceAddress address, StreamHandle stream = {}) {
+    return driver_.launch_touch({.address = address,
+                                 .touch = Touch::write,
+                                 .duration_ns = 1'000'000,
+                                 .stream = stream});
+  }
+  Status put(DeviceAddress address, std::size_t size = 1) {
+    const std::vector<std::byte> bytes(size);
+    return driver_.memcpy_htod({.destination = address, .source = bytes});
+  }
+
+ private:
+  sim::SimDriver simulator_;
+  ValidatingDriver driver_;
+  ContextHandle primary_;
+};
+
+using Program = void (*)(RuleMachine&);
+
+[[nodiscard]] sim::Profile h200();
+[[nodiscard]] sim::Profile without_peers();
+[[nodiscard]] sim::Profile with_fabric();
+
+void expect_fires(RuleId rule, const sim::Profile& profile, Program program);
+// Leaks come in company: a mapping that is left leaves its reservation.
+void expect_leaks(const std::vector<RuleId>& rules, Program program);
+void expect_silence(const sim::Profile& profile, Program program);
+
+}  // namespace tessera::rules
+
+#define TESSERA_BREAKS_ON(profile, rule)                                         \
+  static void breaks_##rule(RuleMachine& m);                                     \
+  TEST(RuleFires, rule) { expect_fires(RuleId::rule, profile(), breaks_##rule); } \
+  static void breaks_##rule([[maybe_unused]] RuleMachine& m)
+#define TESSERA_KEEPS_ON(profile, rule)                                   \
+  static void keeps_##rule(RuleMachine& m);                               \
+  TEST(RuleStaysSilent, rule) { expect_silence(profile(), keeps_##rule); } \
+  static void keeps_##rule([[maybe_unused]] RuleMachine& m)
+#define TESSERA_BREAKS(rule) TESSERA_BREAKS_ON(h200, rule)
+#define TESSERA_KEEPS(rule) TESSERA_KEEPS_ON(h200, rule)
+#define TESSERA_LEAKS(...) TESSERA_LEAKS_WITH(__VA_ARGS__, )
+#define TESSERA_LEAKS_WITH(rule, ...)                                              \
+  static void breaks_##rule(RuleMachine& m);                                       \
+  TEST(RuleFires, rule) { expect_leaks({RuleId::rule, __VA_ARGS__}, breaks_##rule); } \
+  static void breaks_##rule([[maybe_unused]] RuleMachine& m)
