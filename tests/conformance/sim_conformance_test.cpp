@@ -1,5 +1,5 @@
-// The suite on the simulator: every built-in profile, plain and behind a wrapper, with and without
-// bytes.
+// The suite on the simulator: every built-in profile, plain, behind a wrapper and under all layers,
+// with and without bytes.
 #include <array>
 #include <functional>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "conformance/backend.h"
+#include "tessera/layers/driver_stack.h"
 #include "tessera/sim/sim_driver.h"
 
 namespace tessera::conformance {
@@ -25,6 +26,25 @@ class OwningWrapper final : public DriverWrapper {
  private:
   std::unique_ptr<Driver> owned_;
 };
+
+// Counting, fault injection with an empty plan, and tracing over it.
+class OwningStack final : public DriverWrapper {
+ public:
+  static std::unique_ptr<Driver> over(std::unique_ptr<Driver> target) {
+    DriverStack stack =
+        stack_layers(*target, {.count = true, .faults = FaultPlan(), .trace = TraceOptions()});
+    return std::unique_ptr<Driver>(new OwningStack(std::move(target), std::move(stack)));
+  }
+
+ private:
+  OwningStack(std::unique_ptr<Driver> target, DriverStack stack)
+      : DriverWrapper(&stack.driver()), owned_(std::move(target)), stack_(std::move(stack)) {}
+
+  std::unique_ptr<Driver> owned_;
+  DriverStack stack_;
+};
+
+enum class Over { nothing, wrapper, layers };
 
 Features features_of(const sim::Profile& profile, bool bytes) {
   return {.bytes = bytes,
@@ -61,8 +81,8 @@ std::string left_over(const sim::SimDriver& driver) {
   return left;
 }
 
-Backend backend_of(std::string_view profile_name, bool is_wrapped, bool bytes) {
-  const auto make = [profile_name, is_wrapped, bytes](std::int32_t devices) {
+Backend backend_of(std::string_view profile_name, Over over, bool bytes) {
+  const auto make = [profile_name, over, bytes](std::int32_t devices) {
     const sim::Profile& profile = *sim::built_in_profile(profile_name);
     auto made = std::make_unique<sim::SimDriver>(
         profile, sim::SimOptions{.devices = devices, .bytes = bytes});
@@ -86,13 +106,16 @@ Backend backend_of(std::string_view profile_name, bool is_wrapped, bool bytes) {
     };
     machine.left_over = [&driver] { return left_over(driver); };
     machine.driver = std::move(made);
-    if (is_wrapped) {
+    if (over == Over::wrapper) {
       machine.driver = std::make_unique<OwningWrapper>(std::move(machine.driver));
+    } else if (over == Over::layers) {
+      machine.driver = OwningStack::over(std::move(machine.driver));
     }
     return machine;
   };
-  const std::string name =
-      std::string(profile_name) + (is_wrapped ? "_wrapped" : "") + (bytes ? "" : "_books");
+  static constexpr std::array suffixes = {"", "_wrapped", "_layers"};
+  const std::string name = std::string(profile_name) + suffixes.at(static_cast<std::size_t>(over)) +
+                           (bytes ? "" : "_books");
   return {.name = name, .devices_max = 4, .make = make};
 }
 
@@ -100,8 +123,9 @@ std::vector<Backend> all_of(std::initializer_list<bool> with_bytes) {
   std::vector<Backend> all;
   for (const std::string_view profile : sim::built_in_profile_names()) {
     for (const bool bytes : with_bytes) {
-      all.push_back(backend_of(profile, false, bytes));
-      all.push_back(backend_of(profile, true, bytes));
+      for (const Over over : {Over::nothing, Over::wrapper, Over::layers}) {
+        all.push_back(backend_of(profile, over, bytes));
+      }
     }
   }
   return all;

@@ -7,11 +7,10 @@ using scenario::Answer;
 TraceRecorder::TraceRecorder(TraceOptions options)
     : options_(std::move(options)), names_(options_.granule) {
   trace_.cases.push_back({.name = options_.case_name, .start = options_.start});
-}
-
-void TraceRecorder::assume_primary(ContextHandle context) {
-  names_.name_context(context, scenario::symbols::primary(0));
-  context_stack_.push_back(context);
+  if (!options_.current.is_null()) {
+    names_.name_context(options_.current, scenario::symbols::primary(0));
+    context_stack_.push_back(options_.current);
+  }
 }
 
 void TraceRecorder::descriptor_closed(int descriptor) {

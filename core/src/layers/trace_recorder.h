@@ -24,8 +24,6 @@ class TraceRecorder {
 
   explicit TraceRecorder(TraceOptions options);
 
-  // Device 0's primary context, current before the trace began.
-  void assume_primary(ContextHandle context);
   void descriptor_closed(int descriptor);
   [[nodiscard]] scenario::Scenario trace() const;
 

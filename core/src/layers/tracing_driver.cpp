@@ -8,13 +8,7 @@
 namespace tessera {
 
 TracingDriver::TracingDriver(Driver* target, TraceOptions options)
-    : InterceptingDriver(target), recorder_(std::make_unique<TraceRecorder>(options)) {
-  if (options.start == scenario::Start::context) {
-    if (const auto current = target->ctx_get_current(); current && !current->is_null()) {
-      recorder_->assume_primary(*current);
-    }
-  }
-}
+    : InterceptingDriver(target), recorder_(std::make_unique<TraceRecorder>(std::move(options))) {}
 
 TracingDriver::~TracingDriver() = default;
 

@@ -202,12 +202,18 @@ class Sweep {
   // The same run once more, traced as the program sees it.
   std::string trace_of(const Target& target) {
     const auto world = options_.make_world();
+    ContextHandle current;
+    if (options_.trace_start == scenario::Start::context) {
+      // Asked below the faults, whose numbers it must not shift.
+      current = world->driver().ctx_get_current().value_or(ContextHandle());
+    }
     FaultInjectingDriver faults(&world->driver(),
                                 {.faults = {Fault::nth(target.call_number, target.error)},
                                  .never_fails = options_.never_fails});
     TracingDriver tracing(&faults, {.case_name = "call-" + std::to_string(target.call_number),
                                     .granule = options_.trace_granule,
-                                    .start = options_.trace_start});
+                                    .start = options_.trace_start,
+                                    .current = current});
     static_cast<void>(run_program(tracing, calls_max_));
     return tracing.text();
   }

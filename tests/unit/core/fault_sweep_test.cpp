@@ -165,7 +165,9 @@ TEST(FaultSweep, TakesAnErrorThatALibraryPassesOnAsItsOwn) {
 TEST(FaultSweep, CatchesAProgramThatBreaksOnARetry) {
   // Its state, outside the world, is left as it was when the call failed.
   bool is_busy = false;
-  const SweepReport report = sweep([&is_busy](Driver& driver) -> Status {
+  SweepOptions options = on_simulator();
+  options.traces_max = 0;
+  const SweepProgram program = [&is_busy](Driver& driver) -> Status {
     if (std::exchange(is_busy, true)) {
       is_busy = false;
       return Error{.code = ErrorCode::illegal_state};
@@ -175,7 +177,8 @@ TEST(FaultSweep, CatchesAProgramThatBreaksOnARetry) {
     undo(driver.mem_release(memory));
     is_busy = false;
     return {};
-  });
+  };
+  const SweepReport report = sweep(program, options);
   ASSERT_THAT(report.failures, SizeIs(call_errors(Call::mem_create).size()));
   EXPECT_THAT(
       report.failures,

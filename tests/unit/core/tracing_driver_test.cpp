@@ -224,7 +224,7 @@ TEST_F(Tracing, WritesDataByRunsOfEqualBytes) {
   must(tracing_.memcpy_dtod({.destination = address + 512_B, .source = address, .size = 4_B}));
   must(tracing_.mem_free(address));
   EXPECT_EQ(calls(),
-            "  alloc p0 size=1K => OK aligned=512\n"
+            "  alloc p0 size=1K => OK aligned=2097152\n"
             "  htod p0 size=2 val=1 => OK\n"
             "  htod p0+2 size=1 val=2 => OK\n"
             "  htod p0+3 size=1 val=3 => OK\n"
@@ -264,7 +264,7 @@ TEST_F(Tracing, JoinsKernelsAndFillsWithTheWaitThatFollows) {
   EXPECT_FALSE(tracing_.ctx_synchronize());
   EXPECT_FALSE(tracing_.ctx_synchronize());
   EXPECT_EQ(calls(),
-            "  alloc p0 size=1K => OK aligned=512\n"
+            "  alloc p0 size=1K => OK aligned=2097152\n"
             "  kwrite p0 => OK\n"
             "  ctx.sync => OK\n"
             "  memset p0 size=1 val=1 => OK\n"
@@ -370,13 +370,14 @@ TEST_F(Tracing, CanBeginWhenAContextIsCurrent) {
   must(driver_.init(0));
   const ContextHandle primary = must(driver_.device_primary_ctx_retain(device_0));
   must(driver_.ctx_set_current(primary));
-  TracingDriver late(&driver_, {.case_name = "late", .start = scenario::Start::context});
+  TracingDriver late(&driver_,
+                     {.case_name = "late", .start = scenario::Start::context, .current = primary});
   must(late.ctx_set_current({}));
   must(late.ctx_set_current(primary));
   must(late.mem_alloc(1_KiB));
   EXPECT_EQ(late.text(),
             "case late\n  ctx.none => OK\n  ctx.set primary0 => OK\n"
-            "  alloc p0 size=1K => OK aligned=512\nend\n");
+            "  alloc p0 size=1K => OK aligned=2097152\nend\n");
   EXPECT_THAT(differences(late.text(), 1), IsEmpty());
 }
 

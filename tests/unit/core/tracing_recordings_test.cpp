@@ -19,7 +19,7 @@
 namespace tessera {
 namespace {
 
-constexpr Bytes granule = 2_MiB;
+constexpr Bytes unit = 2_MiB;
 
 struct RecordedFile {
   const char* name;
@@ -32,7 +32,7 @@ void PrintTo(const RecordedFile& file, std::ostream* out) { *out << file.name; }
 class RecordingWorld final : public tools::DriverWorld {
  public:
   RecordingWorld(sim::SimDriver& simulator, Driver& driver, TracingDriver* tracing)
-      : DriverWorld(driver, granule), simulator_(simulator), tracing_(tracing) {}
+      : DriverWorld(driver, unit), simulator_(simulator), tracing_(tracing) {}
 
   bool close_descriptor(int descriptor) override {
     if (tracing_ != nullptr) {
@@ -60,7 +60,7 @@ class TracedRecordings : public testing::TestWithParam<RecordedFile> {
 
   std::string trace_of(const scenario::Case& recorded) const {
     sim::SimDriver driver = make_machine();
-    TracingDriver tracing(&driver, {.case_name = recorded.name, .granule = granule});
+    TracingDriver tracing(&driver, {.case_name = recorded.name, .granule = unit});
     RecordingWorld world(driver, tracing, &tracing);
     test::must(run_case(world, recorded, [](const auto&, const auto&) { return true; }));
     return tracing.text();
@@ -78,7 +78,7 @@ class TracedRecordings : public testing::TestWithParam<RecordedFile> {
           return true;
         }
         ++compared_;
-        const bool same = agrees(call, answer, {.granule = granule});
+        const bool same = agrees(call, answer, {.granule = unit});
         EXPECT_TRUE(same) << traced.name << ": " << to_string(call.operation) << ": "
                           << answer.text() << ", not " << call.expected->text();
         return same;

@@ -24,8 +24,9 @@ struct TraceOptions {
   // it. Zero: sizes are written in bytes, which is right everywhere.
   Bytes granule = {};
   // What was done with the driver before this layer came: with `nothing`, the trace's start is what
-  // the program does first. With `context`, device 0's primary context is current here.
+  // the program does first. With `context`, `current` is device 0's primary context, which is.
   scenario::Start start = scenario::Start::nothing;
+  ContextHandle current = {};
 };
 
 class TraceRecorder;  // private
