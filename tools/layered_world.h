@@ -22,9 +22,7 @@ class LayeredWorld final : public scenario::World {
   Status host_write(DeviceAddress address, std::byte value) override {
     return world_.host_write(address, value);
   }
-  std::string run_child(const scenario::ChildTask& task) override {
-    return world_.run_child(task);
-  }
+  std::string run_child(const scenario::ChildTask& task) override { return world_.run_child(task); }
 
  private:
   scenario::World& world_;

@@ -93,8 +93,9 @@ int main(int argc, char** argv) {
   CheckOptions check_options;
   CLI::App* check_app = app.add_subcommand(
       "check", "Run the cases of files on the simulator and print which rules they break");
-  check_app->add_option("--profile", check_options.backend.profile,
-                        "A built-in profile's name or a profile file")
+  check_app
+      ->add_option("--profile", check_options.backend.profile,
+                   "A built-in profile's name or a profile file")
       ->capture_default_str();
   check_app->add_option("--devices", check_options.backend.devices, "How many devices there are")
       ->check(CLI::Range(1, 64))

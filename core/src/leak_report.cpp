@@ -48,10 +48,9 @@ class Collector {
     const auto order = [](const LeakEntry& entry) {
       return std::make_tuple(entry.kind, entry.made.call_number, entry.value);
     };
-    std::sort(report_.entries.begin(), report_.entries.end(),
-              [&](const LeakEntry& left, const LeakEntry& right) {
-                return order(left) < order(right);
-              });
+    std::sort(
+        report_.entries.begin(), report_.entries.end(),
+        [&](const LeakEntry& left, const LeakEntry& right) { return order(left) < order(right); });
     return std::move(report_);
   }
 

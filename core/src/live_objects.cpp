@@ -113,6 +113,8 @@ MemoryIndex LiveObjects::new_memory() {
 LiveHandle& LiveObjects::add_handle(AllocationHandle handle, MemoryIndex memory,
                                     const MadeBy& made) {
   const auto [found, is_new] = handles_.try_emplace(handle);
+  last_handle_ = handle;
+  last_handle_entry_ = &found->second;
   if (is_new) {
     found->second.memory = memory;
     found->second.made = made;
@@ -133,19 +135,19 @@ void LiveObjects::add_memory(AllocationHandle handle, Bytes size,
 void LiveObjects::add_multicast(AllocationHandle handle, const MulticastProperties& properties,
                                 const MadeBy& made) {
   add_memory(handle, properties.size, {}, made);
-  LiveMemory& memory = memories_[handles_.find(handle)->second.memory];
+  LiveMemory& memory = memories_[find_handle(handle)->memory];
   memory.is_multicast = true;
   memory.device_count = properties.device_count;
 }
 
-void LiveObjects::add_retained(AllocationHandle handle, DeviceAddress address,
-                               const MadeBy& made) {
+void LiveObjects::add_retained(AllocationHandle handle, DeviceAddress address, const MadeBy& made) {
   const LiveMapping* mapping = mapping_at(address);
-  if (mapping == nullptr && handles_.count(handle) == 0) {
+  const LiveHandle* known = find_handle(handle);
+  if (mapping == nullptr && known == nullptr) {
     return;  // mapped by somebody else
   }
   LiveHandle& entry =
-      add_handle(handle, mapping != nullptr ? mapping->memory : handles_[handle].memory, made);
+      add_handle(handle, mapping != nullptr ? mapping->memory : known->memory, made);
   ++entry.retained;
   entry.retained_by = made;
 }
@@ -170,11 +172,11 @@ void LiveObjects::add_imported(AllocationHandle handle, int descriptor, const Ma
 }
 
 void LiveObjects::remove_reference(AllocationHandle handle, const MadeBy& ended) {
-  const auto found = handles_.find(handle);
-  if (found == handles_.end()) {
+  LiveHandle* found = find_handle(handle);
+  if (found == nullptr) {
     return;
   }
-  LiveHandle& entry = found->second;
+  LiveHandle& entry = *found;
   // Nobody can tell whose reference it is; the ones taken later go first.
   for (std::uint32_t* count : {&entry.retained, &entry.imported, &entry.created}) {
     if (*count != 0) {
@@ -186,14 +188,14 @@ void LiveObjects::remove_reference(AllocationHandle handle, const MadeBy& ended)
 }
 
 void LiveObjects::drop_handle_if_dead(AllocationHandle handle, const MadeBy& ended) {
-  const auto found = handles_.find(handle);
-  const LiveHandle& entry = found->second;
+  const LiveHandle& entry = *find_handle(handle);
   if (entry.references() + entry.mappings != 0) {
     return;
   }
   const MemoryIndex index = entry.memory;
   remember({DeadKind::handle, handle.value(), Bytes(), entry.made, ended});
-  handles_.erase(found);
+  handles_.erase(handle);
+  last_handle_entry_ = nullptr;
   --memories_[index].handles;
   free_if_unheld(index);
 }
@@ -209,9 +211,21 @@ void LiveObjects::free_if_unheld(MemoryIndex index) {
   free_memories_.push_back(index);
 }
 
-const LiveHandle* LiveObjects::handle(AllocationHandle handle) const {
-  return find_in(handles_, handle);
+LiveHandle* LiveObjects::find_handle(AllocationHandle handle) const {
+  if (last_handle_entry_ != nullptr && last_handle_ == handle) {
+    return last_handle_entry_;
+  }
+  auto& handles = const_cast<std::unordered_map<AllocationHandle, LiveHandle>&>(handles_);
+  const auto found = handles.find(handle);
+  if (found == handles.end()) {
+    return nullptr;
+  }
+  last_handle_ = handle;
+  last_handle_entry_ = &found->second;
+  return last_handle_entry_;
 }
+
+const LiveHandle* LiveObjects::handle(AllocationHandle handle) const { return find_handle(handle); }
 
 const LiveMemory* LiveObjects::memory_of(AllocationHandle handle) const {
   const LiveHandle* entry = this->handle(handle);
@@ -260,11 +274,21 @@ void LiveObjects::add_fabric_export(AllocationHandle handle) {
 
 // --- Mappings ---
 
+LiveObjects::Mappings::const_iterator LiveObjects::around(DeviceAddress address) const {
+  const auto found = first_touching(address);
+  return found != mappings_.end() && found->second.range.contains(address) ? found
+                                                                           : mappings_.end();
+}
+
 LiveObjects::Mappings::const_iterator LiveObjects::first_touching(DeviceAddress address) const {
+  if (last_mapping_ != mappings_.end() && last_mapping_->second.range.contains(address)) {
+    return last_mapping_;
+  }
   auto found = mappings_.upper_bound(address);
   if (found != mappings_.begin()) {
     const auto before = std::prev(found);
     if (before->second.range.end() > address) {
+      last_mapping_ = before;
       return before;
     }
   }
@@ -273,27 +297,29 @@ LiveObjects::Mappings::const_iterator LiveObjects::first_touching(DeviceAddress 
 
 void LiveObjects::add_mapping(AddressRange range, AllocationHandle handle, Bytes offset,
                               const MadeBy& made) {
-  const auto found = handles_.find(handle);
   LiveMapping mapping = {.range = range, .handle = handle, .offset = offset, .made = made};
-  if (found != handles_.end()) {
-    ++found->second.mappings;
-    mapping.memory = found->second.memory;
+  if (LiveHandle* found = find_handle(handle)) {
+    ++found->mappings;
+    mapping.memory = found->memory;
     LiveMemory& memory = memories_[mapping.memory];
     // What is mapped is a whole handle, so this is the size that an import did not tell.
     memory.size = memory.size.is_zero() ? range.size() : memory.size;
   }
-  mappings_.insert_or_assign(range.begin(), mapping);
+  last_mapping_ = mappings_.insert_or_assign(range.begin(), mapping).first;
 }
 
 void LiveObjects::remove_mappings(AddressRange range, const MadeBy& ended) {
-  auto next = mappings_.lower_bound(range.begin());
+  auto next = first_touching(range.begin());
+  if (next != mappings_.end() && next->second.range.begin() < range.begin()) {
+    ++next;
+  }
   while (next != mappings_.end() && next->second.range.end() <= range.end()) {
     const LiveMapping gone = next->second;
     next = mappings_.erase(next);
+    last_mapping_ = mappings_.end();
     remember({DeadKind::mapping, gone.range.begin().value(), gone.range.size(), gone.made, ended});
-    if (const auto held = handles_.find(gone.handle);
-        held != handles_.end() && held->second.mappings != 0) {
-      --held->second.mappings;
+    if (LiveHandle* held = find_handle(gone.handle); held != nullptr && held->mappings != 0) {
+      --held->mappings;
       drop_handle_if_dead(gone.handle, ended);
     }
   }
@@ -305,8 +331,8 @@ void LiveObjects::set_access(const SetAccessRequest& request, bool succeeded) {
     return;
   }
   DeviceAddress next = range->begin();
-  for (auto found = mappings_.find(next); found != mappings_.end(); ++found) {
-    LiveMapping& mapping = found->second;
+  for (auto found = first_touching(next); found != mappings_.end(); ++found) {
+    auto& mapping = const_cast<LiveMapping&>(found->second);
     if (mapping.range.begin() != next || mapping.range.end() > range->end()) {
       break;
     }
@@ -328,7 +354,8 @@ void LiveObjects::set_access(const SetAccessRequest& request, bool succeeded) {
 }
 
 const LiveMapping* LiveObjects::mapping_at(DeviceAddress address) const {
-  return find_around(mappings_, address);
+  const auto found = around(address);
+  return found == mappings_.end() ? nullptr : &found->second;
 }
 
 const LiveMapping* LiveObjects::mapping_from(DeviceAddress address) const {
@@ -337,7 +364,9 @@ const LiveMapping* LiveObjects::mapping_from(DeviceAddress address) const {
 }
 
 const LiveMapping* LiveObjects::mapping_before(DeviceAddress address) const {
-  const auto found = mappings_.lower_bound(address);
+  const auto touching = first_touching(address);
+  const auto found =
+      touching != mappings_.end() && touching->first < address ? std::next(touching) : touching;
   return found == mappings_.begin() ? nullptr : &std::prev(found)->second;
 }
 

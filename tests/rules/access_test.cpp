@@ -4,8 +4,7 @@ namespace tessera::rules {
 namespace {
 
 Status allow_for(RuleMachine& m, DeviceAddress address, std::vector<AccessDescriptor> descriptors) {
-  return m->mem_set_access(
-      {.address = address, .size = m.units(1), .descriptors = descriptors});
+  return m->mem_set_access({.address = address, .size = m.units(1), .descriptors = descriptors});
 }
 constexpr AccessDescriptor for_device_0 = {.location = on_device(device_0),
                                            .flags = AccessFlags::read_write};
@@ -47,14 +46,12 @@ TESSERA_KEEPS(set_access_over_hole) {
 TESSERA_BREAKS(access_flags_unknown) {
   static_cast<void>(m.allow(m.mapped(1), 1, device_0, static_cast<AccessFlags>(2)));
 }
-TESSERA_KEEPS(access_flags_unknown) {
-  must(m.allow(m.mapped(1), 1, device_0, AccessFlags::read));
-}
+TESSERA_KEEPS(access_flags_unknown) { must(m.allow(m.mapped(1), 1, device_0, AccessFlags::read)); }
 
 TESSERA_BREAKS(access_location) {
-  static_cast<void>(allow_for(m, m.mapped(1),
-                              {{.location = {.type = LocationType::none},
-                                .flags = AccessFlags::read_write}}));
+  static_cast<void>(
+      allow_for(m, m.mapped(1),
+                {{.location = {.type = LocationType::none}, .flags = AccessFlags::read_write}}));
 }
 TESSERA_KEEPS(access_location) { must(allow_for(m, m.mapped(1), {for_device_0, for_device_1})); }
 
@@ -68,9 +65,9 @@ TESSERA_KEEPS_ON(without_peers, access_peer_unreachable) {
 }
 
 TESSERA_BREAKS(access_host_to_device_memory) {
-  static_cast<void>(allow_for(m, m.mapped(1),
-                              {{.location = {.type = LocationType::host},
-                                .flags = AccessFlags::read_write}}));
+  static_cast<void>(
+      allow_for(m, m.mapped(1),
+                {{.location = {.type = LocationType::host}, .flags = AccessFlags::read_write}}));
 }
 TESSERA_KEEPS(access_host_to_device_memory) {
   const DeviceAddress address = m.reserve(1);

@@ -13,8 +13,7 @@ TESSERA_KEEPS(alloc_gives_null) {
 }
 
 TESSERA_BREAKS(pitch_element_size) {
-  static_cast<void>(
-      m->mem_alloc_pitch({.width = Bytes(100), .height = 4, .element_size = 3}));
+  static_cast<void>(m->mem_alloc_pitch({.width = Bytes(100), .height = 4, .element_size = 3}));
 }
 TESSERA_KEEPS(pitch_element_size) {
   must(m->mem_alloc_pitch({.width = Bytes(100), .height = 4, .element_size = 4}));

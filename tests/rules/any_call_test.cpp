@@ -28,7 +28,8 @@ TESSERA_KEEPS(flags_unknown) {
 }
 
 TESSERA_BREAKS(range_wraps) {
-  static_cast<void>(m->mem_unmap({.address = m.mapped(1), .size = Bytes(~std::uint64_t{0} << 21U)}));
+  static_cast<void>(
+      m->mem_unmap({.address = m.mapped(1), .size = Bytes(~std::uint64_t{0} << 21U)}));
 }
 TESSERA_KEEPS(range_wraps) { must(m.unmap(m.mapped(1), 1)); }
 

@@ -108,7 +108,9 @@ TEST_P(InFlight, IsProvenDoneOrNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(After, InFlight, testing::ValuesIn(cases),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const testing::TestParamInfo<Between>& after) {
+                           return std::string(after.param.name);
+                         });
 
 // The legacy default stream and blocking ones wait for each other.
 TEST(InFlight, ABlockingStreamIsProvenByTheDefaultOne) {

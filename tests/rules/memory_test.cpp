@@ -58,12 +58,10 @@ TESSERA_KEEPS(create_export_types_unsupported) {
 }
 
 TESSERA_BREAKS(create_properties_conflict) {
-  static_cast<void>(create_with(
-      m, {.location = {.type = LocationType::host}, .gpu_direct_rdma_capable = 1}));
+  static_cast<void>(
+      create_with(m, {.location = {.type = LocationType::host}, .gpu_direct_rdma_capable = 1}));
 }
-TESSERA_KEEPS(create_properties_conflict) {
-  must(create_with(m, {.gpu_direct_rdma_capable = 1}));
-}
+TESSERA_KEEPS(create_properties_conflict) { must(create_with(m, {.gpu_direct_rdma_capable = 1})); }
 
 TESSERA_BREAKS(create_compression) {
   static_cast<void>(create_with(m, {.compression = static_cast<Compression>(2)}));
@@ -73,7 +71,9 @@ TESSERA_KEEPS(create_compression) { must(create_with(m, {.compression = Compress
 TESSERA_BREAKS(null_handle) { static_cast<void>(m->mem_release({})); }
 TESSERA_KEEPS(null_handle) { must(m->mem_release(m.create(1))); }
 
-TESSERA_BREAKS(unknown_handle) { static_cast<void>(m.map(m.reserve(1), 1, AllocationHandle(0xbad))); }
+TESSERA_BREAKS(unknown_handle) {
+  static_cast<void>(m.map(m.reserve(1), 1, AllocationHandle(0xbad)));
+}
 TESSERA_KEEPS(unknown_handle) { must(m.map(m.reserve(1), 1, m.create(1))); }
 
 TESSERA_BREAKS(stale_handle) {
@@ -167,7 +167,8 @@ TESSERA_KEEPS(export_imported) {
 
 TESSERA_BREAKS(export_not_one_type) {
   static_cast<void>(m->mem_export_to_shareable_handle(
-      {.handle = m.exportable(), .type = HandleTypes::posix_file_descriptor | HandleTypes::fabric}));
+      {.handle = m.exportable(),
+       .type = HandleTypes::posix_file_descriptor | HandleTypes::fabric}));
 }
 TESSERA_KEEPS(export_not_one_type) {
   const auto exported = must(m->mem_export_to_shareable_handle(

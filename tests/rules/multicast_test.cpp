@@ -18,8 +18,7 @@ Status bind(RuleMachine& m, AllocationHandle multicast, AllocationHandle memory,
   return m->multicast_bind_mem({.multicast = multicast, .memory = memory, .size = size});
 }
 Status unbind(RuleMachine& m, AllocationHandle multicast, std::uint64_t units = 1) {
-  return m->multicast_unbind(
-      {.multicast = multicast, .device = device_0, .size = m.units(units)});
+  return m->multicast_unbind({.multicast = multicast, .device = device_0, .size = m.units(units)});
 }
 
 TESSERA_BREAKS(multicast_device_count) {
@@ -44,9 +43,7 @@ TESSERA_BREAKS(multicast_device_twice) {
 }
 TESSERA_KEEPS(multicast_device_twice) { full_object(m); }
 
-TESSERA_BREAKS(multicast_devices_missing) {
-  static_cast<void>(bind(m, object(m), m.create(1)));
-}
+TESSERA_BREAKS(multicast_devices_missing) { static_cast<void>(bind(m, object(m), m.create(1))); }
 TESSERA_KEEPS(multicast_devices_missing) { must(bind(m, full_object(m), m.create(1))); }
 
 TESSERA_BREAKS(binding_unaligned) {

@@ -4,9 +4,7 @@
 namespace tessera::rules {
 namespace {
 
-ContextHandle other_context(RuleMachine& m) {
-  return must(m->ctx_create({.device = device_0}));
-}
+ContextHandle other_context(RuleMachine& m) { return must(m->ctx_create({.device = device_0})); }
 
 TESSERA_BREAKS(stream_destroyed) {
   const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
@@ -71,9 +69,7 @@ TESSERA_KEEPS(destroyed_context_made_current) {
   must(m->ctx_destroy(context));
 }
 
-TESSERA_BREAKS(primary_not_retained) {
-  static_cast<void>(m->device_primary_ctx_release(device_1));
-}
+TESSERA_BREAKS(primary_not_retained) { static_cast<void>(m->device_primary_ctx_release(device_1)); }
 TESSERA_KEEPS(primary_not_retained) {
   must(m->device_primary_ctx_retain(device_1));
   must(m->device_primary_ctx_release(device_1));

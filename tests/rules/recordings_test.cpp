@@ -1,6 +1,6 @@
 // The rules and what drivers answered, in both directions, over all shipped recordings: what a rule
-// calls refused is refused; what is refused, some rule names, or a resource had run out. A rule that
-// fires on a correct call, or misses a wrong one, shows here.
+// calls refused is refused; what is refused, some rule names, or a resource had run out. A rule
+// that fires on a correct call, or misses a wrong one, shows here.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -19,9 +19,9 @@ struct CheckedFile {
   const char* name;
   std::int32_t devices;
 };
-constexpr CheckedFile files[] = {{"single.vmm", 1},        {"dual.vmm", 2},
-                                 {"measured.vmm", 1},      {"random-101.vmm.gz", 1},
-                                 {"hard-303.vmm.gz", 1},   {"peer-505.vmm.gz", 2}};
+constexpr CheckedFile files[] = {{"single.vmm", 1},      {"dual.vmm", 2},
+                                 {"measured.vmm", 1},    {"random-101.vmm.gz", 1},
+                                 {"hard-303.vmm.gz", 1}, {"peer-505.vmm.gz", 2}};
 
 // Answers that no rule is about: something had run out, a fault had lost the contexts, or only
 // trying tells.
@@ -50,9 +50,9 @@ bool is_refusal(const Rule& rule) {
 
 struct Agreement {
   std::size_t calls = 0;
-  std::size_t correct = 0;          // no finding, and OK
-  std::size_t named = 0;            // an error, with a finding
-  std::size_t silently_wrong = 0;   // OK, with a finding that says so
+  std::size_t correct = 0;            // no finding, and OK
+  std::size_t named = 0;              // an error, with a finding
+  std::size_t silently_wrong = 0;     // OK, with a finding that says so
   std::vector<std::string> unnamed;   // an error that no rule names
   std::vector<std::string> overdone;  // OK, though a rule says refused
 };

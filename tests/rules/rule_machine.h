@@ -84,15 +84,21 @@ class RuleMachine {
     must(allow(address, count));
     return address;
   }
+  // Two reservations of a unit each, side by side; gives the first.
+  DeviceAddress neighbours() {
+    DeviceAddress before = reserve(1);
+    for (DeviceAddress next = reserve(1); next != before + units(1); next = reserve(1)) {
+      before = next;
+    }
+    return before;
+  }
   void undo(DeviceAddress address, std::uint64_t count) {
     must(unmap(address, count));
     must(free(address, count));
   }
   Status launch(DeviceAddress address, StreamHandle stream = {}) {
-    return driver_.launch_touch({.address = address,
-                                 .touch = Touch::write,
-                                 .duration_ns = 1'000'000,
-                                 .stream = stream});
+    return driver_.launch_touch(
+        {.address = address, .touch = Touch::write, .duration_ns = 1'000'000, .stream = stream});
   }
   Status put(DeviceAddress address, std::size_t size = 1) {
     const std::vector<std::byte> bytes(size);
@@ -118,18 +124,18 @@ void expect_silence(const sim::Profile& profile, Program program);
 
 }  // namespace tessera::rules
 
-#define TESSERA_BREAKS_ON(profile, rule)                                         \
-  static void breaks_##rule(RuleMachine& m);                                     \
+#define TESSERA_BREAKS_ON(profile, rule)                                          \
+  static void breaks_##rule(RuleMachine& m);                                      \
   TEST(RuleFires, rule) { expect_fires(RuleId::rule, profile(), breaks_##rule); } \
   static void breaks_##rule([[maybe_unused]] RuleMachine& m)
-#define TESSERA_KEEPS_ON(profile, rule)                                   \
-  static void keeps_##rule(RuleMachine& m);                               \
+#define TESSERA_KEEPS_ON(profile, rule)                                    \
+  static void keeps_##rule(RuleMachine& m);                                \
   TEST(RuleStaysSilent, rule) { expect_silence(profile(), keeps_##rule); } \
   static void keeps_##rule([[maybe_unused]] RuleMachine& m)
 #define TESSERA_BREAKS(rule) TESSERA_BREAKS_ON(h200, rule)
 #define TESSERA_KEEPS(rule) TESSERA_KEEPS_ON(h200, rule)
 #define TESSERA_LEAKS(...) TESSERA_LEAKS_WITH(__VA_ARGS__, )
-#define TESSERA_LEAKS_WITH(rule, ...)                                              \
-  static void breaks_##rule(RuleMachine& m);                                       \
+#define TESSERA_LEAKS_WITH(rule, ...)                                                 \
+  static void breaks_##rule(RuleMachine& m);                                          \
   TEST(RuleFires, rule) { expect_leaks({RuleId::rule, __VA_ARGS__}, breaks_##rule); } \
   static void breaks_##rule([[maybe_unused]] RuleMachine& m)

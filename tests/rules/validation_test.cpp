@@ -32,9 +32,10 @@ TEST(Validation, RefusesWithAnErrorThatNamesTheRule) {
   ASSERT_THAT(handle, fails_with(ErrorCode::invalid_value));
   EXPECT_EQ(handle.error().origin, Origin::validation);
   EXPECT_EQ(handle.error().rule, RuleId::create_size);
-  EXPECT_EQ(to_string(handle.error()),
-            "mem_create: INVALID_VALUE (1) from validation, rule create_size (301): 6912 bytes were "
-            "asked for; the granularity is 2 MiB (2097152)");
+  EXPECT_EQ(
+      to_string(handle.error()),
+      "mem_create: INVALID_VALUE (1) from validation, rule create_size (301): 6912 bytes were "
+      "asked for; the granularity is 2 MiB (2097152)");
 }
 
 TEST(Validation, DoesNotMakeACallThatItRefuses) {

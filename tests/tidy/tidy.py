@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks of the source tree that no compiler makes.
 
-usage: tidy.py [--root FOLDER] CHECK...
+usage: tidy.py [--root FOLDER] [--write-rules] CHECK...
 
 Each check prints one line a violation, as path:line: what is wrong and what to do instead, and
 the exit status is 1 if there was any, 0 if there was none, 77 if the check could not be made
@@ -222,6 +222,60 @@ def check_readmes(root):
             yield readme, README_LINES_MAX, "longer than a screen; move the rest to docs/"
 
 
+# One entry of rules.def, with its strings; the comment at the top of the table is none.
+RULE = re.compile(r"^TESSERA_RULE\((.*?\"\s*)\)$", re.MULTILINE | re.DOTALL)
+RULES_DEF = "core/include/tessera/layers/rules.def"
+RULES_MD = "docs/rules.md"
+
+
+def rules_of(text):
+    """The entries of rules.def: number, name, call, source, consequence, text, instead, position."""
+    for match in RULE.finditer(text):
+        pieces = re.split(r",\s*(?=\")", match.group(1).strip(), maxsplit=1)
+        words = [word.strip() for word in pieces[0].split(",")]
+        # Strings that stand side by side are one.
+        joined = re.sub(r"\"\s+\"", "", pieces[1])
+        strings = re.findall(r"\"((?:[^\"\\]|\\.)*)\"", joined)
+        number, name, call, source, consequence = words[:5]
+        yield {"number": number, "name": name, "call": call, "source": source,
+               "consequence": consequence.replace("_", " "), "text": strings[0],
+               "instead": strings[2], "position": match.start()}
+
+
+def rules_table(text):
+    """docs/rules.md, from the text of rules.def."""
+    lines = ["# Rules", "",
+             "What the validation layer looks at. Made from `rules.def` by "
+             "`python3 tests/tidy/tidy.py --write-rules`; don't edit.", "",
+             "Source: the driver API's documentation; observed on an H200 only; or portability: "
+             "works here, fails with other drivers. Consequence: what an H200's driver does.", "",
+             "| number | rule | call | a correct program | source | consequence |",
+             "|---|---|---|---|---|---|"]
+    for rule in rules_of(text):
+        call = "several" if rule["call"] == "none" else f"`{rule['call']}`"
+        lines.append(f"| {rule['number']} | `{rule['name']}` | {call} | {rule['text']} "
+                     f"| {rule['source']} | {rule['consequence']} |")
+    return "\n".join(lines) + "\n"
+
+
+def check_rules(root):
+    """Each rule has a test that breaks it and one that keeps it; docs/rules.md is up to date."""
+    table = root / RULES_DEF
+    if not table.is_file():
+        return
+    text = read(table)
+    tests = "".join(read(path) for path in files(root / "tests" / "rules", {".cpp"}))
+    for rule in rules_of(text):
+        for macro, wish in (("BREAKS|LEAKS", "breaks"), ("KEEPS", "keeps")):
+            pattern = rf"TESSERA_(?:{macro})(?:_ON)?\((?:\w+, )?{rule['name']}[,)]"
+            if not re.search(pattern, tests):
+                yield (table, line_of(text, rule["position"]),
+                       f"no test in tests/rules {wish} {rule['name']}; see rule_machine.h")
+    page = root / RULES_MD
+    if not page.is_file() or read(page) != rules_table(text):
+        yield page, 1, "is not what rules.def makes; run tidy.py --write-rules"
+
+
 def clang_format():
     """A clang-format of version 14: other versions lay out the same code differently."""
     for name in ("clang-format-14", "clang-format"):
@@ -262,9 +316,14 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path,
                         default=pathlib.Path(__file__).resolve().parents[2])
-    parser.add_argument("check", nargs="+", choices=sorted(CHECKS))
+    parser.add_argument("--write-rules", action="store_true", help="write docs/rules.md")
+    parser.add_argument("check", nargs="*", choices=[[], *sorted(CHECKS)])
     arguments = parser.parse_args()
     root = arguments.root.resolve()
+    if arguments.write_rules:
+        (root / RULES_MD).write_text(rules_table(read(root / RULES_DEF)), encoding="utf-8")
+    elif not arguments.check:
+        parser.error("name a check")
     count = 0
     for name in arguments.check:
         for path, line, message in CHECKS[name](root):

@@ -142,6 +142,32 @@ class Tidy(unittest.TestCase):
         self.plant("backends/cuda/README.md", "\n" * 61)
         self.expect_caught("readmes", "backends/cuda/README.md", "screen")
 
+    def plant_rule(self):
+        self.plant("core/include/tessera/layers/rules.def",
+                   '// TESSERA_RULE(number, name, ...)\nTESSERA_RULE(101, no_hole, mem_unmap, '
+                   'documented,\n             accepted_silently, invalid_value, "a range has "\n'
+                   '             "no, say, holes", "{0:x} is one", "fill it")\n')
+        self.run_tidy("--write-rules")
+
+    def test_rules(self):
+        self.plant("docs/README.md", "docs\n")
+        self.plant("docs/rules.md", "")
+        self.plant_rule()
+        self.assertIn("| 101 | `no_hole` | `mem_unmap` | a range has no, say, holes | documented "
+                      "| accepted silently |",
+                      (self.root / "docs/rules.md").read_text(encoding="utf-8"))
+        tests = "TESSERA_BREAKS(no_hole) {}\nTESSERA_KEEPS_ON(h200, no_hole) {}\n"
+        self.plant("tests/rules/a_test.cpp", tests)
+        self.expect_clean("rules")
+        for missing, word in (("TESSERA_BREAKS(no_hole)", "breaks"), ("KEEPS_ON", "keeps")):
+            with self.subTest(missing):
+                self.plant("tests/rules/a_test.cpp", tests.replace(missing, "OTHER"))
+                self.expect_caught("rules", "core/include/tessera/layers/rules.def:2:", word)
+        self.plant("tests/rules/a_test.cpp", tests.replace("BREAKS(no_hole)", "LEAKS(no_hole, x)"))
+        self.expect_clean("rules")
+        self.plant("docs/rules.md", "# Rules\n")
+        self.expect_caught("rules", "docs/rules.md:1:", "write-rules")
+
     def test_build_folders_are_not_read(self):
         self.plant("build/dev/x_test.cpp", "#include <cuda.h>\n")
         for check in ("includes", "listed", "readmes"):

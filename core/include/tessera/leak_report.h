@@ -10,14 +10,14 @@
 namespace tessera {
 
 enum class LeakKind : std::uint8_t {
-  create_reference,    // mem_create's or multicast_create's, never released
-  retain_reference,    // mem_retain_allocation_handle's
-  import_reference,    // mem_import_from_shareable_handle's
-  mapping,             // never unmapped
-  binding,             // memory bound to a multicast object, never unbound
-  descriptor,          // exported and still open in this process
-  reservation,         // addresses never freed
-  allocation,          // mem_alloc's and its like
+  create_reference,  // mem_create's or multicast_create's, never released
+  retain_reference,  // mem_retain_allocation_handle's
+  import_reference,  // mem_import_from_shareable_handle's
+  mapping,           // never unmapped
+  binding,           // memory bound to a multicast object, never unbound
+  descriptor,        // exported and still open in this process
+  reservation,       // addresses never freed
+  allocation,        // mem_alloc's and its like
   stream,
   event,
   context,

@@ -156,6 +156,10 @@ struct DeadObject {
 
 class LiveObjects {
  public:
+  LiveObjects() = default;
+  LiveObjects(const LiveObjects&) = delete;
+  LiveObjects& operator=(const LiveObjects&) = delete;
+
   // --- Changes: what a call that succeeded did ---
   void add_reservation(AddressRange range, DeviceAddress hint, const MadeBy& made);
   void remove_reservation(DeviceAddress begin, const MadeBy& ended);
@@ -233,7 +237,10 @@ class LiveObjects {
   friend struct LeakReport leak_report_of(const LiveObjects& objects);
   using Mappings = std::map<DeviceAddress, LiveMapping>;
 
+  // The mapping around an address, or the end.
+  [[nodiscard]] Mappings::const_iterator around(DeviceAddress address) const;
   [[nodiscard]] Mappings::const_iterator first_touching(DeviceAddress address) const;
+  [[nodiscard]] LiveHandle* find_handle(AllocationHandle handle) const;
   MemoryIndex new_memory();
   LiveHandle& add_handle(AllocationHandle handle, MemoryIndex memory, const MadeBy& made);
   void drop_handle_if_dead(AllocationHandle handle, const MadeBy& ended);
@@ -246,6 +253,10 @@ class LiveObjects {
   std::size_t moved_hints_ = 0;  // reservations with a hint
   Mappings mappings_;
   std::unordered_map<AllocationHandle, LiveHandle> handles_;
+  // What was found last: one call, and the next, tend to ask for the same several times.
+  mutable Mappings::const_iterator last_mapping_ = mappings_.end();
+  mutable AllocationHandle last_handle_;
+  mutable LiveHandle* last_handle_entry_ = nullptr;
   std::vector<LiveMemory> memories_;
   std::vector<MemoryIndex> free_memories_;
   std::unordered_map<int, LiveDescriptor> descriptors_;

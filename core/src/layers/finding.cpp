@@ -12,9 +12,9 @@ std::string what_the_driver_does(const Finding& finding, const Rule& rule) {
   }
   switch (rule.consequence) {
     case Consequence::refused:
-      return finding.answer == ErrorCode{} ? "The driver refuses it."
-                                           : "The driver answers " + code_name(finding.answer) +
-                                                 ".";
+      return finding.answer == ErrorCode{}
+                 ? "The driver refuses it."
+                 : "The driver answers " + code_name(finding.answer) + ".";
     case Consequence::accepted_silently:
       return "The driver says nothing.";
     case Consequence::crashes:

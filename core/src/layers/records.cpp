@@ -10,11 +10,10 @@ DeviceAddress address_of(const std::byte* memory) noexcept {
 void add_allocation(LiveObjects& objects, DeviceAddress address, Bytes size, OtherMemory kind,
                     const MadeBy& made) {
   if (!address.is_null()) {
-    objects.add_allocation(
-        {.range = AddressRange(address, size),
-         .kind = kind,
-         .context = objects.current_context().value_or(ContextHandle()),
-         .made = made});
+    objects.add_allocation({.range = AddressRange(address, size),
+                            .kind = kind,
+                            .context = objects.current_context().value_or(ContextHandle()),
+                            .made = made});
   }
 }
 
@@ -107,8 +106,8 @@ TESSERA_RECORD(mem_get_handle_for_address_range) {
 
 TESSERA_RECORD(mem_map) {
   if (answer) {
-    objects.add_mapping(AddressRange(request.address, request.size), request.handle,
-                        request.offset, made);
+    objects.add_mapping(AddressRange(request.address, request.size), request.handle, request.offset,
+                        made);
   }
 }
 TESSERA_RECORD(mem_unmap) {

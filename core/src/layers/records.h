@@ -9,9 +9,9 @@ namespace tessera::layers {
 template <Call call, class Argument, class Answer>
 void record(CallTag<call>, LiveObjects&, const MadeBy&, const Argument&, const Answer&) {}
 
-#define TESSERA_RECORD(method)                                                  \
-  void record(CallTag<Call::method>, LiveObjects& objects, const MadeBy& made,  \
-              const CallTraits<Call::method>::Argument& request,                \
+#define TESSERA_RECORD(method)                                                 \
+  void record(CallTag<Call::method>, LiveObjects& objects, const MadeBy& made, \
+              const CallTraits<Call::method>::Argument& request,               \
               const CallTraits<Call::method>::Answer& answer)
 
 TESSERA_RECORD(device_primary_ctx_retain);

@@ -7,9 +7,16 @@ namespace tessera {
 namespace {
 
 constexpr std::array rules = {
-#define TESSERA_RULE(number, name, call, source, consequence, code, text, done, instead)           \
-  Rule{RuleId::name,    #name, Call::call, RuleSource::source, Consequence::consequence,           \
-       ErrorCode::code, text,  done,       instead},
+#define TESSERA_RULE(number, name, call, source, consequence, code, text, done, instead) \
+  Rule{RuleId::name,                                                                     \
+       #name,                                                                            \
+       Call::call,                                                                       \
+       RuleSource::source,                                                               \
+       Consequence::consequence,                                                         \
+       ErrorCode::code,                                                                  \
+       text,                                                                             \
+       done,                                                                             \
+       instead},
 #include "tessera/layers/rules.def"
 #undef TESSERA_RULE
 };
@@ -38,8 +45,8 @@ const Rule& rule_of(RuleId id) noexcept {
 }
 
 RuleId rule_named(std::string_view name) noexcept {
-  const auto* const found = std::find_if(rules.begin(), rules.end(),
-                                         [&](const Rule& rule) { return rule.name == name; });
+  const auto* const found =
+      std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.name == name; });
   return found != rules.end() ? found->id : RuleId::none;
 }
 

@@ -18,9 +18,9 @@ LeakReport ValidatingDriver::check_leaks() { return validator_->check_leaks(); }
 Ledger& ValidatingDriver::ledger() noexcept { return validator_->ledger(); }
 const Ledger& ValidatingDriver::ledger() const noexcept { return validator_->ledger(); }
 
-#define TESSERA_VALIDATE(Answer, method, Argument)      \
-  Answer ValidatingDriver::method(Argument request) {   \
-    return validator_->run<Call::method>(request);      \
+#define TESSERA_VALIDATE(Answer, method, Argument)    \
+  Answer ValidatingDriver::method(Argument request) { \
+    return validator_->run<Call::method>(request);    \
   }
 #define TESSERA_VALIDATE_PLAIN(Answer, method) \
   Answer ValidatingDriver::method() { return validator_->run<Call::method>({}); }
@@ -47,7 +47,8 @@ TESSERA_VALIDATE(Result<DeviceAddress>, mem_address_reserve, const ReserveReques
 TESSERA_VALIDATE(Status, mem_address_free, const AddressFreeRequest&)
 TESSERA_VALIDATE(Result<AllocationHandle>, mem_create, const CreateRequest&)
 TESSERA_VALIDATE(Status, mem_release, AllocationHandle)
-TESSERA_VALIDATE(Result<AllocationProperties>, mem_get_allocation_properties_from_handle, const PropertiesRequest&)
+TESSERA_VALIDATE(Result<AllocationProperties>, mem_get_allocation_properties_from_handle,
+                 const PropertiesRequest&)
 TESSERA_VALIDATE(Result<AllocationHandle>, mem_retain_allocation_handle, DeviceAddress)
 TESSERA_VALIDATE(Result<ShareableHandle>, mem_export_to_shareable_handle, const ExportRequest&)
 TESSERA_VALIDATE(Result<AllocationHandle>, mem_import_from_shareable_handle, const ShareableHandle&)

@@ -56,9 +56,7 @@ DeviceAddress address_of(const std::byte* memory) noexcept {
 
 }  // namespace
 
-TESSERA_CHECK_CALL(mem_alloc) {
-  check_size(look, RuleId::alloc_size_zero, request.is_zero());
-}
+TESSERA_CHECK_CALL(mem_alloc) { check_size(look, RuleId::alloc_size_zero, request.is_zero()); }
 TESSERA_CHECK_CALL(mem_alloc_pitch) {
   const auto element = request.element_size;
   if (element != 4 && element != 8 && element != 16) {

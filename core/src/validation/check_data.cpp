@@ -36,9 +36,9 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
     return true;
   }
   const bool is_kernel = look.by.call == Call::launch_touch;
-  return look.report(
-      is_kernel ? RuleId::launch_no_access : RuleId::copy_no_access,
-      {at.value(), number(device->value()), number_of(mapping.access_of(*device))}, mapping.made);
+  return look.report(is_kernel ? RuleId::launch_no_access : RuleId::copy_no_access,
+                     {at.value(), number(device->value()), number_of(mapping.access_of(*device))},
+                     mapping.made);
 }
 
 // Nothing is known to be there: false where that is because it is gone or never was mapped, true
@@ -166,12 +166,8 @@ TESSERA_CHECK_ANSWER(memcpy_htod) {
 TESSERA_CHECK_ANSWER(memcpy_dtoh) {
   check_copied(look, request.source, Bytes(request.destination.size()), answer);
 }
-TESSERA_CHECK_ANSWER(memcpy_dtod) {
-  check_copied(look, request.destination, request.size, answer);
-}
-TESSERA_CHECK_ANSWER(memset_d8) {
-  check_copied(look, request.destination, request.size, answer);
-}
+TESSERA_CHECK_ANSWER(memcpy_dtod) { check_copied(look, request.destination, request.size, answer); }
+TESSERA_CHECK_ANSWER(memset_d8) { check_copied(look, request.destination, request.size, answer); }
 TESSERA_CHECK_ANSWER(memcpy_htod_async) {
   check_copied(look, request.copy.destination, Bytes(request.copy.source.size()), answer);
 }

@@ -40,9 +40,9 @@ bool check_map_place(Inspection& look, const MapRequest& request) {
   const DeviceAddress end = reservation->range.end();
   if (end < range->end()) {
     const bool crosses = look.objects.reservation_at(end) != nullptr;
-    return look.report(
-        crosses ? RuleId::map_crosses_reservations : RuleId::map_leaves_reservation,
-        {request.address.value(), request.size.value(), end.value()}, reservation->made);
+    return look.report(crosses ? RuleId::map_crosses_reservations : RuleId::map_leaves_reservation,
+                       {request.address.value(), request.size.value(), end.value()},
+                       reservation->made);
   }
   return true;
 }

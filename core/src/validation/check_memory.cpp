@@ -39,11 +39,11 @@ bool check_plain(Inspection& look, const AllocationProperties& properties) {
   const bool is_on_device = properties.location.type == LocationType::device;
   const bool is_tile_pool = (properties.usage & tile_pool_usage) != 0;
   const auto types = static_cast<std::uint32_t>(properties.requested_handle_types);
-  const bool has_extra = properties.compression != Compression::none ||
-                         properties.gpu_direct_rdma_capable != 0;
+  const bool has_extra =
+      properties.compression != Compression::none || properties.gpu_direct_rdma_capable != 0;
   const bool has_types = is_tile_pool && types != 0;
-  const bool has_metadata = properties.win32_handle_metadata != nullptr &&
-                            (types & windows_export_types) == 0;
+  const bool has_metadata =
+      properties.win32_handle_metadata != nullptr && (types & windows_export_types) == 0;
   if (((is_tile_pool || !is_on_device) && has_extra) || has_types || has_metadata) {
     return look.report(
         RuleId::create_properties_conflict,
@@ -75,9 +75,8 @@ bool check_compression(Inspection& look, const AllocationProperties& properties)
   }
   const Location location = properties.location;
   const bool is_known = properties.compression == Compression::generic;
-  const bool is_supported =
-      location.type != LocationType::device ||
-      look.facts.compression(DeviceOrdinal(location.id)).value_or(true);
+  const bool is_supported = location.type != LocationType::device ||
+                            look.facts.compression(DeviceOrdinal(location.id)).value_or(true);
   return (is_known && is_supported) ||
          look.report(RuleId::create_compression, {number_of(properties.compression)});
 }

@@ -34,17 +34,16 @@ bool check_binding_place(Inspection& look, const Wanted& wanted, const LiveMemor
   if (wanted.size.is_zero() || !look.is_aligned_to_granularity(wanted.size.value()) ||
       !look.is_aligned_to_granularity(wanted.multicast_offset.value()) ||
       !look.is_aligned_to_granularity(wanted.memory_offset.value())) {
-    return look.report(RuleId::binding_unaligned,
-                       {wanted.multicast_offset.value(), wanted.size.value(),
-                        look.facts.granularity().value()});
+    return look.report(
+        RuleId::binding_unaligned,
+        {wanted.multicast_offset.value(), wanted.size.value(), look.facts.granularity().value()});
   }
   const auto end = checked_add(wanted.multicast_offset, wanted.size);
   const auto memory_end = checked_add(wanted.memory_offset, wanted.size);
   const bool is_size_known = !(memory.is_foreign && memory.size.is_zero());
-  if (!end || !memory_end || *end > object.size ||
-      (is_size_known && *memory_end > memory.size)) {
-    return look.report(RuleId::binding_outside, {wanted.size.value(), object.size.value(),
-                                                 memory.size.value()});
+  if (!end || !memory_end || *end > object.size || (is_size_known && *memory_end > memory.size)) {
+    return look.report(RuleId::binding_outside,
+                       {wanted.size.value(), object.size.value(), memory.size.value()});
   }
   return true;
 }
@@ -126,9 +125,9 @@ TESSERA_CHECK_CALL(multicast_bind_addr) {
       look.report(RuleId::handle_is_multicast, {mapping->handle.value()}, mapping->made);
       return;
     }
-    check_binding(look, {request.multicast, request.multicast_offset, mapping->memory,
-                         mapping->offset + (request.address - mapping->range.begin()),
-                         request.size});
+    check_binding(look,
+                  {request.multicast, request.multicast_offset, mapping->memory,
+                   mapping->offset + (request.address - mapping->range.begin()), request.size});
   }
 }
 
@@ -143,9 +142,8 @@ TESSERA_CHECK_CALL(multicast_unbind) {
            binding.multicast_offset == request.multicast_offset && binding.size == request.size;
   };
   if (std::none_of(object.bound.begin(), object.bound.end(), is_named)) {
-    look.report(RuleId::unbind_not_bound,
-                {request.multicast_offset.value(), request.size.value(),
-                 number(request.device.value())});
+    look.report(RuleId::unbind_not_bound, {request.multicast_offset.value(), request.size.value(),
+                                           number(request.device.value())});
   }
 }
 

@@ -14,8 +14,7 @@ bool event_is_live(Inspection& look, EventHandle event) {
     return true;
   }
   const DeadObject* gone = look.objects.dead(DeadKind::event, event.value());
-  return gone == nullptr ||
-         look.report(RuleId::event_destroyed, {event.value()}, gone->ended);
+  return gone == nullptr || look.report(RuleId::event_destroyed, {event.value()}, gone->ended);
 }
 
 }  // namespace
@@ -25,8 +24,7 @@ bool stream_is_live(Inspection& look, StreamHandle stream) {
     return true;
   }
   const DeadObject* gone = look.objects.dead(DeadKind::stream, stream.value());
-  return gone == nullptr ||
-         look.report(RuleId::stream_destroyed, {stream.value()}, gone->ended);
+  return gone == nullptr || look.report(RuleId::stream_destroyed, {stream.value()}, gone->ended);
 }
 
 TESSERA_CHECK_CALL(stream_create) { look.flags_are(number_of(request), 1); }
@@ -61,8 +59,7 @@ TESSERA_CHECK_CALL(event_record) {
   const bool is_known = event != nullptr && !event->context.is_null() && context &&
                         look.objects.context(*context) != nullptr;
   if (is_known && event->context != *context &&
-      (request.stream.value() > last_implicit_stream ||
-       look.facts.current_context() == *context)) {
+      (request.stream.value() > last_implicit_stream || look.facts.current_context() == *context)) {
     look.report(RuleId::event_of_other_context,
                 {request.event.value(), event->context.value(), context->value()}, event->made);
   }

@@ -17,8 +17,8 @@ bool names_one_type(Inspection& look, HandleTypes type) {
 
 TESSERA_CHECK_CALL(mem_export_to_shareable_handle) {
   const LiveHandle* handle = look.usable(request.handle, Inspection::Wants::either);
-  if (handle == nullptr || !names_one_type(look, request.type) ||
-      !look.flags_are(request.flags) || !look.pointers_are_given(request.null_pointers)) {
+  if (handle == nullptr || !names_one_type(look, request.type) || !look.flags_are(request.flags) ||
+      !look.pointers_are_given(request.null_pointers)) {
     return;
   }
   const LiveMemory& memory = look.objects.memory(handle->memory);
@@ -26,16 +26,14 @@ TESSERA_CHECK_CALL(mem_export_to_shareable_handle) {
     look.report(RuleId::export_imported, {request.handle.value()}, handle->made);
   } else if (!memory.is_multicast &&
              !has_all(memory.properties.requested_handle_types, request.type)) {
-    look.report(
-        RuleId::export_type_not_requested,
-        {number_of(request.type), number_of(memory.properties.requested_handle_types)},
-        handle->made);
+    look.report(RuleId::export_type_not_requested,
+                {number_of(request.type), number_of(memory.properties.requested_handle_types)},
+                handle->made);
   }
 }
 
 TESSERA_CHECK_CALL(mem_import_from_shareable_handle) {
-  if (names_one_type(look, request.type) &&
-      request.type == HandleTypes::posix_file_descriptor &&
+  if (names_one_type(look, request.type) && request.type == HandleTypes::posix_file_descriptor &&
       !identity_of(request.file_descriptor)) {
     look.report(RuleId::import_not_exported, {number(request.file_descriptor)});
   }

@@ -69,8 +69,10 @@ TESSERA_CHECK_CALL(ctx_destroy) {
 }
 
 TESSERA_CHECK_CALL(ctx_set_current) {
-  const DeadObject* gone = look.objects.dead(DeadKind::context, request.value());
-  if (!request.is_null() && gone != nullptr && look.objects.context(request) == nullptr) {
+  if (request.is_null() || look.objects.context(request) != nullptr) {
+    return;
+  }
+  if (const DeadObject* gone = look.objects.dead(DeadKind::context, request.value())) {
     look.report(RuleId::destroyed_context_made_current, {request.value()}, gone->ended);
   }
 }
@@ -82,8 +84,7 @@ TESSERA_CHECK_CALL(ctx_enable_peer_access) {
   const auto device = look.device_of(look.objects.current_context().value_or(ContextHandle()));
   const auto peer = look.device_of(request.peer);
   if (device && peer && (*device == *peer || look.facts.can_access(*device, *peer) == false)) {
-    look.report(RuleId::peer_enable_unreachable,
-                {number(device->value()), number(peer->value())});
+    look.report(RuleId::peer_enable_unreachable, {number(device->value()), number(peer->value())});
   }
 }
 

@@ -11,8 +11,8 @@ using layers::CallTag;
 using layers::CallTraits;
 using layers::NoArgument;
 
-#define TESSERA_CHECK_CALL(method)                             \
-  void check(CallTag<Call::method>, Inspection& look,          \
+#define TESSERA_CHECK_CALL(method)                    \
+  void check(CallTag<Call::method>, Inspection& look, \
              const CallTraits<Call::method>::Argument& request)
 #define TESSERA_CHECK_ANSWER(method)                                   \
   void check_answer(CallTag<Call::method>, Inspection& look,           \

@@ -1,4 +1,5 @@
-// What each call does to the books of queued work; told before LiveObjects is. Calls without an overload do nothing.
+// What each call does to the books of queued work; told before LiveObjects is. Calls without an
+// overload do nothing.
 #pragma once
 
 #include "layers/call_traits.h"
@@ -43,12 +44,12 @@ WorkTracker::Clock proof_of(layers::CallTag<call>, const LiveObjects& objects, W
                                                ContextHandle context);
 
 template <Call call, class Argument, class Answer>
-void follow(layers::CallTag<call>, const LiveObjects&, WorkTracker&, const MadeBy&,
-            const Argument&, const Answer&) {}
+void follow(layers::CallTag<call>, const LiveObjects&, WorkTracker&, const MadeBy&, const Argument&,
+            const Answer&) {}
 
-#define TESSERA_FOLLOW(method)                                                                \
-  void follow(layers::CallTag<Call::method>, const LiveObjects& objects, WorkTracker& work,   \
-              const MadeBy& by, const layers::CallTraits<Call::method>::Argument& request,    \
+#define TESSERA_FOLLOW(method)                                                              \
+  void follow(layers::CallTag<Call::method>, const LiveObjects& objects, WorkTracker& work, \
+              const MadeBy& by, const layers::CallTraits<Call::method>::Argument& request,  \
               const layers::CallTraits<Call::method>::Answer& answer)
 
 TESSERA_FOLLOW(stream_create);

@@ -15,8 +15,8 @@ bool Inspection::size_fits(RuleId rule, Bytes size) {
   if (granularity.is_zero() || (!size.is_zero() && is_aligned(size, granularity))) {
     return true;
   }
-  const Bytes next = size.is_zero() ? granularity
-                                    : checked_align_up(size, granularity).value_or(granularity);
+  const Bytes next =
+      size.is_zero() ? granularity : checked_align_up(size, granularity).value_or(granularity);
   return report(rule, {size.value(), granularity.value(), next.value()});
 }
 
@@ -33,8 +33,7 @@ const LiveReservation* Inspection::reservation_at(RuleId rule, DeviceAddress add
     return found;
   }
   if (const LiveReservation* moved = objects.reservation_with_hint(address)) {
-    report(RuleId::uses_refused_hint, {address.value(), moved->range.begin().value()},
-           moved->made);
+    report(RuleId::uses_refused_hint, {address.value(), moved->range.begin().value()}, moved->made);
     return nullptr;
   }
   const DeadObject* freed = objects.dead(DeadKind::reservation, address.value());

@@ -51,9 +51,7 @@ class Validator {
 
 namespace validation {
 
-[[nodiscard]] inline DeviceAddress freed_address(DeviceAddress address) noexcept {
-  return address;
-}
+[[nodiscard]] inline DeviceAddress freed_address(DeviceAddress address) noexcept { return address; }
 [[nodiscard]] inline DeviceAddress freed_address(const std::byte* memory) noexcept {
   return DeviceAddress(reinterpret_cast<std::uintptr_t>(memory));
 }

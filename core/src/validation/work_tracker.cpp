@@ -27,8 +27,8 @@ std::size_t WorkTracker::new_stream(const Stream& stream) {
 std::size_t WorkTracker::index_of(ContextHandle context, StreamHandle stream) {
   const bool is_implicit = stream.value() <= last_implicit_stream;
   const bool is_legacy = stream.value() < last_implicit_stream;
-  const Key key =
-      is_implicit ? Key(context, is_legacy ? StreamHandle() : stream) : Key(ContextHandle(), stream);
+  const Key key = is_implicit ? Key(context, is_legacy ? StreamHandle() : stream)
+                              : Key(ContextHandle(), stream);
   const auto [found, is_new] = indices_.try_emplace(key, 0);
   if (is_new) {
     found->second = new_stream({.context = context,
@@ -174,8 +174,7 @@ void WorkTracker::forget_context(ContextHandle context) {
       stream.is_open = false;
     }
   }
-  std::erase_if(indices_,
-                [this](const auto& entry) { return !streams_[entry.second].is_open; });
+  std::erase_if(indices_, [this](const auto& entry) { return !streams_[entry.second].is_open; });
   drop_done();
 }
 

@@ -19,12 +19,12 @@ enum class Consequence : std::uint8_t { refused, accepted_silently, crashes, los
 
 struct Rule {
   RuleId id = RuleId::none;
-  std::string_view name;  // "map_over_mapping"
+  std::string_view name;   // "map_over_mapping"
   Call call = Call::none;  // none: several calls have it
   RuleSource source = RuleSource::documented;
   Consequence consequence = Consequence::refused;
   ErrorCode code = ErrorCode::invalid_value;  // what refuse mode answers
-  std::string_view text;     // the rule
+  std::string_view text;                      // the rule
   std::string_view done;     // what breaks it, with {places} for a finding's values
   std::string_view instead;  // what to do; may have {places} too
 };
