@@ -50,9 +50,9 @@ TEST(GrowthPolicy, FallsBackUnlessToldOtherwise) {
 }
 
 TEST(GrowthPolicyDeathTest, RefusesFiguresThatShrinkOrStandStill) {
-  EXPECT_DEATH(GrowthPolicy::factor(1, 2), "numerator");
-  EXPECT_DEATH(GrowthPolicy::factor(1, 0), "denominator");
-  EXPECT_DEATH(GrowthPolicy::chunks(Bytes()), "is_zero");
+  EXPECT_DEATH(static_cast<void>(GrowthPolicy::factor(1, 2)), "numerator");
+  EXPECT_DEATH(static_cast<void>(GrowthPolicy::factor(1, 0)), "denominator");
+  EXPECT_DEATH(static_cast<void>(GrowthPolicy::chunks(Bytes())), "is_zero");
 }
 
 }  // namespace

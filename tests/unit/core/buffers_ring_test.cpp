@@ -90,7 +90,7 @@ TEST(MirroredRing, RefusesWrongUse) {
 
 TEST(MirroredRing, ItsDestructorWaitsOnce) {
   SimMachine machine("h200");
-  test::MockDriver driver;
+  testing::NiceMock<test::MockDriver> driver;
   driver.delegate_to(machine.driver());
   {
     MirroredRing ring = must(MirroredRing::make(driver, {.capacity = 2_MiB}));
