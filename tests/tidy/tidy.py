@@ -274,6 +274,25 @@ def check_rules(root):
     page = root / RULES_MD
     if not page.is_file() or read(page) != rules_table(text):
         yield page, 1, "is not what rules.def makes; run tidy.py --write-rules"
+# A code block with the file that it shows named above it.
+SHOWN = re.compile(r"^<!-- (examples/\S+) -->\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def check_examples(root):
+    """A code block that says it shows an example shows exactly its text; README.md has one."""
+    for path in files(root, {".md"}):
+        text = read(path)
+        shown = list(SHOWN.finditer(text))
+        for match in shown:
+            example = root / match.group(1)
+            if not example.is_file():
+                yield path, line_of(text, match.start()), f"{match.group(1)}: no such file"
+            elif read(example) != match.group(2):
+                yield (path, line_of(text, match.start()),
+                       f"differs from {match.group(1)}: copy the file's text into the block")
+        # Without this, a comment that is misspelt would leave the block unchecked.
+        if path == root / "README.md" and (root / "examples").is_dir() and not shown:
+            yield path, 1, "shows no example: put <!-- examples/FILE --> above a code block"
 
 
 def clang_format():

@@ -65,7 +65,8 @@ class Tidy(unittest.TestCase):
             self.assertIn(word, lines[0])
 
     def test_clean_tree_has_no_violation(self):
-        for check in ("includes", "banned", "size", "columns", "words", "listed", "readmes"):
+        for check in ("includes", "banned", "size", "columns", "words", "listed", "readmes",
+                      "examples"):
             with self.subTest(check):
                 self.expect_clean(check)
 
@@ -167,6 +168,16 @@ class Tidy(unittest.TestCase):
         self.expect_clean("rules")
         self.plant("docs/rules.md", "# Rules\n")
         self.expect_caught("rules", "docs/rules.md:1:", "write-rules")
+    def test_examples(self):
+        shown = "a project\n\n<!-- examples/e.cpp -->\n```cpp\nint main() {}\n```\n"
+        self.plant("README.md", shown)
+        self.expect_caught("examples", "README.md:3:", "no such file")
+        self.plant("examples/e.cpp", "int main() {}\n")
+        self.expect_clean("examples")
+        self.plant("examples/e.cpp", "int main() {}\n\n")
+        self.expect_caught("examples", "README.md:3:", "differs")
+        self.plant("README.md", shown.replace("<!-- examples", "<!-- example"))
+        self.expect_caught("examples", "README.md:1:", "shows no example")
 
     def test_build_folders_are_not_read(self):
         self.plant("build/dev/x_test.cpp", "#include <cuda.h>\n")

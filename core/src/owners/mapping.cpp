@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "owners/grant_over.h"
 #include "owners/primary_context.h"
 #include "owners/states.h"
 
@@ -72,39 +73,9 @@ Status Mapping::grant(const AccessSet& access) {
   if (access.is_empty()) {
     return {};
   }
-  const std::vector<AccessDescriptor> descriptors = access.descriptors();
-  const Status done = driver().mem_set_access(
-      {.address = range_.begin(), .size = range_.size(), .descriptors = descriptors});
-  if (done) {
-    access_ = access_.joined_with(access);
-    return done;
-  }
-  // The error of the call is the one to report, whatever becomes of putting things back.
-  static_cast<void>(restore_access(access));
-  return done;
-}
-
-Status Mapping::restore_access(const AccessSet& tried) {
-  const std::vector<AccessDescriptor> revoking = tried.without(access_).revoking_descriptors();
-  Status first;
-  // One by one: the location that was refused is refused again, and must not keep the rest.
-  const auto set = [&](const AccessDescriptor& descriptor) {
-    const Status done = driver().mem_set_access({.address = range_.begin(),
-                                                 .size = range_.size(),
-                                                 .descriptors = std::span(&descriptor, 1)});
-    if (first) {
-      first = done;
-    }
-  };
-  for (const AccessDescriptor& descriptor : revoking) {
-    set(descriptor);
-  }
-  for (const AccessDescriptor& descriptor : access_.descriptors()) {
-    if (tried.of(descriptor.location) != AccessFlags::none) {
-      set(descriptor);
-    }
-  }
-  return first;
+  TESSERA_TRY(detail::grant_over(driver(), range_, access_, access));
+  access_ = access_.joined_with(access);
+  return {};
 }
 
 Status Mapping::revoke(const AccessSet& access, Quiescence proof) {

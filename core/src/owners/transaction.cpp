@@ -20,7 +20,12 @@ Transaction::Transaction(DriverUse use, CallSite site) : use_(use), site_(site) 
 Transaction::~Transaction() { static_cast<void>(rollback()); }
 
 Result<const Reservation*> Transaction::reserve(const ReservationOptions& options) {
-  TESSERA_TRY_ASSIGN(Reservation made, Reservation::make(use_, options, site_));
+  return reserve_at_most(options, options.size);
+}
+
+Result<const Reservation*> Transaction::reserve_at_most(const ReservationOptions& options,
+                                                        Bytes least) {
+  TESSERA_TRY_ASSIGN(Reservation made, Reservation::make_at_most(use_, options, least, site_));
   return &std::get<Reservation>(steps_.emplace_back(std::move(made)));
 }
 

@@ -60,7 +60,6 @@ class Mapping {
           std::shared_ptr<detail::PhysicalState> memory, AddressRange range,
           CallSite site) noexcept;
 
-  Status restore_access(const AccessSet& tried);
   void abandon() noexcept;
 
   std::shared_ptr<detail::ReservationState> reservation_;

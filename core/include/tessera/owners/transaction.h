@@ -23,6 +23,8 @@ class Transaction {
   // then. ERRORS: those of the owner's own function; nothing was made then, and the transaction can
   // be rolled back or go on.
   [[nodiscard]] Result<const Reservation*> reserve(const ReservationOptions& options);
+  [[nodiscard]] Result<const Reservation*> reserve_at_most(const ReservationOptions& options,
+                                                           Bytes least);
   [[nodiscard]] Result<const PhysicalAllocation*> create(const PhysicalAllocationOptions& options);
   [[nodiscard]] Result<Mapping*> map(const Reservation& reservation, Bytes offset,
                                      const PhysicalAllocation& memory);

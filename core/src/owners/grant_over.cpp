@@ -1,0 +1,36 @@
+#include "owners/grant_over.h"
+
+#include <span>
+#include <vector>
+
+namespace tessera::detail {
+namespace {
+
+Status set_access(Driver& driver, AddressRange range,
+                  std::span<const AccessDescriptor> descriptors) {
+  return driver.mem_set_access(
+      {.address = range.begin(), .size = range.size(), .descriptors = descriptors});
+}
+
+}  // namespace
+
+Status grant_over(Driver& driver, AddressRange range, const AccessSet& before,
+                  const AccessSet& more) {
+  const Status done = set_access(driver, range, more.descriptors());
+  if (done) {
+    return done;
+  }
+  // One by one: the location that was refused is refused again, and must not keep the rest. The
+  // error of the call is the one to report, whatever becomes of putting things back.
+  for (const AccessDescriptor& descriptor : more.without(before).revoking_descriptors()) {
+    static_cast<void>(set_access(driver, range, std::span(&descriptor, 1)));
+  }
+  for (const AccessDescriptor& descriptor : before.descriptors()) {
+    if (more.of(descriptor.location) != AccessFlags::none) {
+      static_cast<void>(set_access(driver, range, std::span(&descriptor, 1)));
+    }
+  }
+  return done;
+}
+
+}  // namespace tessera::detail
