@@ -31,6 +31,10 @@ LONG_FILES: dict[str, str] = {}
 CORE_EXTRA_INCLUDES: dict[str, set[str]] = {
     # File descriptors are owned and closed.
     "core/src/owners/undo_failure.cpp": {"unistd.h"},
+    # Descriptors are duplicated and closed.
+    "core/src/sharing/file_descriptor.cpp": {"fcntl.h", "unistd.h"},
+    # Exported memory travels over Unix sockets.
+    "core/src/sharing/transport.cpp": {"sys/socket.h", "sys/uio.h"},
 }
 
 # Pattern, and what to use instead. Applied to C++ without comments.

@@ -24,6 +24,9 @@ class Transaction {
   // be rolled back or go on.
   [[nodiscard]] Result<const Reservation*> reserve(const ReservationOptions& options);
   [[nodiscard]] Result<const PhysicalAllocation*> create(const PhysicalAllocationOptions& options);
+  // VALID: as PhysicalAllocation::import; the descriptor stays the caller's.
+  [[nodiscard]] Result<const PhysicalAllocation*> import(const ShareableHandle& shareable,
+                                                         Bytes size);
   [[nodiscard]] Result<Mapping*> map(const Reservation& reservation, Bytes offset,
                                      const PhysicalAllocation& memory);
   // Sets access for all of `range` in one call. VALID: it consists of mappings of this transaction.
