@@ -139,7 +139,7 @@ TEST(MemoryDescription, AcceptsNothingThatItWouldNotWrite) {
   std::size_t accepted = 0;
   for (int round = 0; round < 20000; ++round) {
     Bytestring bytes = goods[random() % goods.size()];
-    for (std::uint32_t flips = 1 + random() % 3; flips > 0; --flips) {
+    for (std::uint_fast32_t flips = 1 + random() % 3; flips > 0; --flips) {
       bytes[random() % bytes.size()] ^= static_cast<std::byte>(1U << (random() % 8));
     }
     if (const auto decoded = message::decode(bytes)) {
