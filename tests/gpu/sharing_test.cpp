@@ -10,7 +10,7 @@ class SharingOnGpu : public GpuTest, public testing::WithParamInterface<test::Sh
 TEST_P(SharingOnGpu, Case) { GetParam().run(driver()); }
 
 INSTANTIATE_TEST_SUITE_P(OnGpu, SharingOnGpu, testing::ValuesIn(test::sharing_cases()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 // The other process.
 TEST(SharingPeer, DISABLED_Serves) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <dirent.h>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +25,18 @@ namespace tessera::test {
   ::closedir(folder);
   return count;
 }
+
+// Sees that as many are open at its end as at its begin. The first member of a fixture goes last.
+class NoDescriptorIsLeft {
+ public:
+  NoDescriptorIsLeft() = default;
+  NoDescriptorIsLeft(const NoDescriptorIsLeft&) = delete;
+  NoDescriptorIsLeft& operator=(const NoDescriptorIsLeft&) = delete;
+  ~NoDescriptorIsLeft() { EXPECT_EQ(open_descriptors(), before_); }
+
+ private:
+  std::size_t before_ = open_descriptors();
+};
 
 struct SocketPair {
   FileDescriptor here;

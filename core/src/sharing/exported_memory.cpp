@@ -67,7 +67,9 @@ Result<ExportedMemory> ExportedMemory::of_range(DriverUse use, AddressRange rang
   ExportedMemory exported(type);
   DeviceAddress begin = range.begin();
   DeviceAddress end = range.begin();
-  TESSERA_TRY(for_each_mapping(*use.driver, range, [&](AddressRange mapping) -> Status {
+  bool visited = false;
+  const Status walked = for_each_mapping(*use.driver, range, [&](AddressRange mapping) -> Status {
+    visited = true;
     if (mapping.begin() > end) {
       return hole(end, range);
     }
@@ -78,7 +80,13 @@ Result<ExportedMemory> ExportedMemory::of_range(DriverUse use, AddressRange rang
     TESSERA_TRY_ASSIGN(const PhysicalAllocation memory,
                        PhysicalAllocation::retain(use, mapping.begin(), site));
     return exported.add(memory);
-  }));
+  });
+  // A walk does not begin where a driver knows nothing.
+  const bool begins_with_hole =
+      !walked && !visited && walked.error().code == ErrorCode::invalid_value;
+  if (!begins_with_hole) {
+    TESSERA_TRY(walked);
+  }
   if (end < range.end()) {
     return hole(end, range);
   }

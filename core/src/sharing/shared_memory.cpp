@@ -94,10 +94,11 @@ Result<SharedMemory> SharedMemory::import(DriverUse use, ReceivedMemory received
 Result<SharedMemory> SharedMemory::receive(DriverUse use, int socket, const AccessSet& access,
                                            CallSite site) {
   const CallSiteScope scope(site);
-  TESSERA_TRY_ASSIGN(ReceivedMemory received, receive_memory(socket));
-  auto shared = import(use, std::move(received), access, site);
+  auto received = receive_memory(socket);
+  auto shared = received ? import(use, std::move(received).value(), access, site)
+                         : Result<SharedMemory>(received.error());
   if (!shared) {
-    // The import's error is the one to report, whether the peer hears of it or not.
+    // The exporter waits for word. This error is the one to report, whether it hears of it or not.
     static_cast<void>(send_receipt(socket, shared.error()));
     return shared;
   }

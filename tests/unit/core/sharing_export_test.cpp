@@ -15,14 +15,12 @@ constexpr MemoryOptions exportable = {.exports = HandleTypes::posix_file_descrip
 
 class ExportedMemoryTest : public testing::Test {
  protected:
-  ~ExportedMemoryTest() override { EXPECT_EQ(test::open_descriptors(), descriptors_before_); }
-
   PhysicalAllocation create(std::uint64_t units) {
     return must(PhysicalAllocation::create(driver_, {.size = unit_ * units, .memory = exportable}));
   }
   [[nodiscard]] Bytes used() { return total_ - machine_.free_memory(); }
 
-  std::size_t descriptors_before_ = test::open_descriptors();
+  test::NoDescriptorIsLeft no_descriptor_is_left_;
   SimMachine machine_{"h200"};
   Driver& driver_ = machine_.driver();
   Bytes unit_ = machine_.unit();

@@ -16,8 +16,6 @@ class SharedMemoryTest : public testing::Test {
   ~SharedMemoryTest() override {
     EXPECT_EQ(exporter_->books(), exporter_before_);
     EXPECT_EQ(importer_->books(), importer_before_);
-    pair_ = test::SocketPair();
-    EXPECT_EQ(test::open_descriptors(), descriptors_before_);
   }
 
   // What a peer gets of `side`'s memory.
@@ -30,7 +28,7 @@ class SharedMemoryTest : public testing::Test {
                                 AccessSet::of_device(device_0));
   }
 
-  std::size_t descriptors_before_ = test::open_descriptors();
+  test::NoDescriptorIsLeft no_descriptor_is_left_;
   SimMachine exporter_{"h200", {.devices = 2}};
   SimMachine importer_{"h200", {.devices = 2}};
   Books exporter_before_ = exporter_->books();

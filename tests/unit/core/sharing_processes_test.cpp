@@ -18,7 +18,7 @@ TEST_P(SharingProcesses, Case) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OnSimulator, SharingProcesses, testing::ValuesIn(test::sharing_cases()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 // The other process.
 TEST(SharingPeer, DISABLED_Serves) {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -62,12 +63,7 @@ void send_raw(const FileDescriptor& socket, std::span<const std::byte> bytes,
 // Whatever a test does, no descriptor is left over.
 class Transport : public testing::Test {
  protected:
-  ~Transport() override {
-    pair_ = SocketPair();
-    EXPECT_EQ(test::open_descriptors(), before_);
-  }
-
-  std::size_t before_ = test::open_descriptors();
+  test::NoDescriptorIsLeft no_descriptor_is_left_;
   SocketPair pair_ = socket_pair();
 };
 
