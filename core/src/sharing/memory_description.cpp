@@ -50,7 +50,7 @@ Status check_properties(const AllocationProperties& properties, std::size_t inde
                    {index, static_cast<std::uint64_t>(properties.type)});
   }
   const Location location = properties.location;
-  if (location.type < LocationType::device || location.type > LocationType::host_numa ||
+  if (location.type < LocationType::device || location.type > LocationType::host_numa_current ||
       location.id < 0) {
     return refused(Reason::piece_location, {index, static_cast<std::uint64_t>(location.type),
                                             static_cast<std::uint64_t>(std::int64_t{location.id})});

@@ -185,10 +185,14 @@ Status send_memory(int socket, const ExportedMemory& memory) {
 Status send_memory(int socket, const MemoryDescription& description,
                    std::span<const FileDescriptor> descriptors) {
   TESSERA_TRY(check(description));
-  if (descriptors.size() != descriptor_count(description.type, description.pieces.size())) {
+  const auto open = static_cast<std::size_t>(
+      std::count_if(descriptors.begin(), descriptors.end(),
+                    [](const FileDescriptor& descriptor) { return descriptor.is_open(); }));
+  const std::size_t wanted = descriptor_count(description.type, description.pieces.size());
+  if (open != wanted || descriptors.size() != wanted) {
     return Error{.code = ErrorCode::invalid_value,
                  .reason = Reason::pieces_and_descriptors_differ,
-                 .values = {description.pieces.size(), descriptors.size()}};
+                 .values = {description.pieces.size(), open}};
   }
   TESSERA_TRY(check_socket(socket));
   TESSERA_TRY(send_all(socket, message::encode(description)));

@@ -109,7 +109,7 @@ TEST(MemoryDescription, RefusesEachWrongRecordField) {
             "piece 1 has allocation type 2; pinned (1) can be shared");
   EXPECT_THAT(why(with_field(good, second + 12, 4, 0)),
               HasSubstr("piece 1 has location type 0 with number 1"));
-  EXPECT_THAT(why(with_field(good, second + 12, 4, 4)), HasSubstr("location type 4"));
+  EXPECT_THAT(why(with_field(good, second + 12, 4, 5)), HasSubstr("location type 5"));
   EXPECT_THAT(why(with_field(good, second + 16, 4, 0xffffffff)), HasSubstr("number -1"));
   EXPECT_EQ(why(with_field(good, second + 20, 1, 2)),
             "piece 1 has compression 2 and GPU-direct RDMA 0; each is 0 or 1");

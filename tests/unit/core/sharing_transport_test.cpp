@@ -133,6 +133,9 @@ TEST_F(Transport, SendsOnlyWhatFitsTogether) {
   const Status sent = send_memory(pair_.here.get(), description_of(2), files);
   ASSERT_THAT(sent, fails_with(ErrorCode::invalid_value));
   EXPECT_EQ(explain(sent.error()), "2 pieces came with 1 descriptors; each piece needs one");
+  const std::array closed = {FileDescriptor()};
+  EXPECT_THAT(send_memory(pair_.here.get(), description_of(1), closed),
+              fails_with(ErrorCode::invalid_value));
   EXPECT_THAT(send_memory(pair_.here.get(), MemoryDescription(), {}),
               fails_with(ErrorCode::invalid_value));
   MemoryDescription windows = description_of(1);
