@@ -33,6 +33,10 @@ CORE_EXTRA_INCLUDES: dict[str, set[str]] = {
     "core/src/owners/undo_failure.cpp": {"unistd.h"},
     # Whether an exported descriptor is still open, and the same file: fstat(2).
     "core/src/descriptor_identity.cpp": {"sys/stat.h"},
+    # Descriptors are duplicated and closed.
+    "core/src/sharing/file_descriptor.cpp": {"fcntl.h", "unistd.h"},
+    # Exported memory travels over Unix sockets.
+    "core/src/sharing/transport.cpp": {"sys/socket.h", "sys/uio.h"},
 }
 
 # Pattern, and what to use instead. Applied to C++ without comments.

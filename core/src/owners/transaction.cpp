@@ -34,6 +34,13 @@ Result<const PhysicalAllocation*> Transaction::create(const PhysicalAllocationOp
   return &std::get<PhysicalAllocation>(steps_.emplace_back(std::move(made)));
 }
 
+Result<const PhysicalAllocation*> Transaction::import(const ShareableHandle& shareable,
+                                                      Bytes size) {
+  TESSERA_TRY_ASSIGN(PhysicalAllocation made,
+                     PhysicalAllocation::import(use_, shareable, size, site_));
+  return &std::get<PhysicalAllocation>(steps_.emplace_back(std::move(made)));
+}
+
 Result<Mapping*> Transaction::map(const Reservation& reservation, Bytes offset,
                                   const PhysicalAllocation& memory) {
   TESSERA_TRY_ASSIGN(Mapping made, Mapping::map(reservation, offset, memory, site_));

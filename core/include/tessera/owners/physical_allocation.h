@@ -55,7 +55,7 @@ class PhysicalAllocation {
   [[nodiscard]] Bytes size() const noexcept;  // rounded
   [[nodiscard]] MemoryOrigin origin() const noexcept;
   [[nodiscard]] Driver& driver() const noexcept;
-  // How many Mappings of it this owner's program has.
+  // How many Mappings of it this owner's program has; an open ExportedMemory counts as one.
   [[nodiscard]] std::size_t mapping_count() const noexcept;
 
   // What was asked for (for imported and retained memory: what the driver said of it then).
@@ -64,15 +64,16 @@ class PhysicalAllocation {
   [[nodiscard]] Result<AllocationProperties> granted() const;
 
   // A descriptor or handle for another process; for posix, the caller closes it, and it holds the
-  // memory while it is open. SharedMemory does that.
+  // memory while it is open. ExportedMemory does that.
   // ERRORS: those of mem_export_to_shareable_handle.
   [[nodiscard]] Result<ShareableHandle> export_to(HandleTypes type) const;
 
-  // Gives the reference back, unless mappings are left: then the last of those does. Again is
-  // harmless. After an error it is still open, and close may be tried again.
+  // Gives the reference back, unless mappings or exports are left: then the last of those does.
+  // Again is harmless. After an error it is still open, and close may be tried again.
   Status close();
 
  private:
+  friend class ExportedMemory;
   friend class Mapping;
   friend class MulticastBinding;
   friend class MulticastObject;

@@ -26,6 +26,9 @@ class Transaction {
   [[nodiscard]] Result<const Reservation*> reserve_at_most(const ReservationOptions& options,
                                                            Bytes least);
   [[nodiscard]] Result<const PhysicalAllocation*> create(const PhysicalAllocationOptions& options);
+  // VALID: as PhysicalAllocation::import; the descriptor stays the caller's.
+  [[nodiscard]] Result<const PhysicalAllocation*> import(const ShareableHandle& shareable,
+                                                         Bytes size);
   [[nodiscard]] Result<Mapping*> map(const Reservation& reservation, Bytes offset,
                                      const PhysicalAllocation& memory);
   // Sets access for all of `range` in one call. VALID: it consists of mappings of this transaction.
