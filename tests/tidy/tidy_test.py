@@ -168,6 +168,7 @@ class Tidy(unittest.TestCase):
         self.expect_clean("rules")
         self.plant("docs/rules.md", "# Rules\n")
         self.expect_caught("rules", "docs/rules.md:1:", "write-rules")
+
     def test_examples(self):
         shown = "a project\n\n<!-- examples/e.cpp -->\n```cpp\nint main() {}\n```\n"
         self.plant("README.md", shown)

@@ -17,6 +17,10 @@ DriverStack stack_layers(Driver& base, const LayerOptions& options) {
     stack.tracing_ = std::make_unique<TracingDriver>(stack.top_, *options.trace);
     stack.top_ = stack.tracing_.get();
   }
+  if (options.validation) {
+    stack.validating_ = std::make_unique<ValidatingDriver>(stack.top_, *options.validation);
+    stack.top_ = stack.validating_.get();
+  }
   return stack;
 }
 

@@ -27,6 +27,7 @@ TEST(DriverStack, WithoutLayersIsTheDriverItself) {
   EXPECT_EQ(stack.counting(), nullptr);
   EXPECT_EQ(stack.faults(), nullptr);
   EXPECT_EQ(stack.tracing(), nullptr);
+  EXPECT_EQ(stack.validating(), nullptr);
 }
 
 TEST(DriverStack, ForwardsEachCallThroughAllLayers) {
@@ -54,6 +55,19 @@ TEST(DriverStack, CountsWhatReachesTheDriverAndTracesWhatTheProgramWasTold) {
   EXPECT_THAT(stack.driver().mem_release(AllocationHandle(5)), fails_with(ErrorCode::not_ready));
   EXPECT_EQ(stack.counting()->counts().total(), 0U);
   EXPECT_THAT(stack.tracing()->text(), HasSubstr("release 0x5 => NOT_READY"));
+}
+
+TEST(DriverStack, ValidatesOnTop) {
+  NiceMock<MockDriver> base;
+  LayerOptions options = all_layers();
+  options.validation = ValidationOptions{.mode = ValidationMode::refuse};
+  const DriverStack stack = stack_layers(base, options);
+  EXPECT_EQ(&stack.driver(), stack.validating());
+  EXPECT_EQ(&stack.validating()->target(), stack.tracing());
+  // What is refused is not made, so it is in no trace.
+  EXPECT_FALSE(stack.driver().mem_release(AllocationHandle()));
+  EXPECT_EQ(stack.validating()->findings().size(), 1U);
+  EXPECT_THAT(stack.tracing()->text(), testing::Not(HasSubstr("release")));
 }
 
 TEST(DriverStack, KeepsItsLayersWhenMoved) {

@@ -4,8 +4,9 @@
 //   program(stack.driver());
 //   stack.tracing()->text();
 //
-// Order, from the program down: tracing, fault injection, counting, the driver. The trace has what
-// the program did and was answered, faults included. Counting is lowest: it counts what reached the
+// Order, from the program down: validation, tracing, fault injection, counting, the driver. The
+// trace has what the program did and was answered, faults included; what validation refuses is not
+// in it, because that call was not made. Counting is lowest: it counts what reached the
 // driver, so a call that a fault kept from it is no call there (FaultInjectingDriver::calls counts
 // what the program made).
 #pragma once
@@ -16,6 +17,7 @@
 #include "tessera/layers/counting_driver.h"
 #include "tessera/layers/fault_injecting_driver.h"
 #include "tessera/layers/tracing_driver.h"
+#include "tessera/layers/validating_driver.h"
 
 namespace tessera {
 
@@ -23,6 +25,7 @@ struct LayerOptions {
   bool count = false;
   std::optional<FaultPlan> faults = {};
   std::optional<TraceOptions> trace = {};
+  std::optional<ValidationOptions> validation = {};
 };
 
 class DriverStack {
@@ -37,6 +40,7 @@ class DriverStack {
   [[nodiscard]] CountingDriver* counting() const noexcept { return counting_.get(); }
   [[nodiscard]] FaultInjectingDriver* faults() const noexcept { return faults_.get(); }
   [[nodiscard]] TracingDriver* tracing() const noexcept { return tracing_.get(); }
+  [[nodiscard]] ValidatingDriver* validating() const noexcept { return validating_.get(); }
 
  private:
   friend DriverStack stack_layers(Driver& base, const LayerOptions& options);
@@ -46,6 +50,7 @@ class DriverStack {
   std::unique_ptr<CountingDriver> counting_;
   std::unique_ptr<FaultInjectingDriver> faults_;
   std::unique_ptr<TracingDriver> tracing_;
+  std::unique_ptr<ValidatingDriver> validating_;
   Driver* top_;
 };
 
