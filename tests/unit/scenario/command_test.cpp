@@ -168,6 +168,34 @@ TEST_F(Command, RecordsUnderAHeaderAndReadsThatBack) {
   EXPECT_EQ(run("replay --check " + output).exit_code, 0);
 }
 
+TEST_F(Command, ChecksTheRules) {
+  const std::string clean = file("clean.vmm",
+                                 "case clean\n  reserve r0 size=1u\n  create h0 size=1u\n"
+                                 "  map r0 size=1u handle=h0\n  release h0\n  unmap r0 size=1u\n"
+                                 "  addrfree r0 size=1u\nend\n");
+  const CommandResult none = run("check " + clean);
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_EQ(none.output, "checked 6 calls in 1 cases: 0 findings\n");
+
+  const std::string path =
+      file("bad.vmm", "case bad\n  reserve r0 size=4u\n  unmap r0 size=4u\nend\n");
+  const CommandResult some = run("check " + path);
+  EXPECT_EQ(some.exit_code, 1);
+  EXPECT_THAT(some.output,
+              AllOf(HasSubstr(path + ":3 case bad: call 6, mem_unmap: rule unmap_nothing (413): "),
+                    HasSubstr(path + ":1 case bad: at the end: rule leak_reservation (1007): "),
+                    EndsWith("checked 2 calls in 1 cases: 2 findings\n")));
+  EXPECT_THAT(run("check --no-leaks " + path).output,
+              EndsWith("checked 2 calls in 1 cases: 1 findings\n"));
+  const CommandResult json = run("check --json --no-leaks " + path);
+  EXPECT_EQ(json.exit_code, 1);
+  EXPECT_THAT(json.output,
+              AllOf(HasSubstr("\"calls\": 2"), HasSubstr("\"rule\": \"unmap_nothing\""),
+                    HasSubstr("\"consequence\": \"accepted silently\""), EndsWith("}\n")));
+  EXPECT_EQ(run("check " + (directory_ / "none.vmm").string()).exit_code, 2);
+  EXPECT_EQ(run("check --profile h20 " + path).exit_code, 2);
+}
+
 TEST_F(Command, RunsItsDemo) {
   const CommandResult result = run("demo");
   EXPECT_EQ(result.exit_code, 0);

@@ -1,0 +1,131 @@
+// The books of what is live, and what they say is left.
+#include "tessera/ledger.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace tessera {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr AllocationHandle first_handle(0x11);
+constexpr AllocationHandle second_handle(0x22);
+constexpr DeviceAddress base(0x302000000);
+
+MadeBy by(std::uint64_t number, Call call = Call::mem_create) {
+  return {.call_number = number, .call = call};
+}
+
+std::vector<LeakKind> kinds(const LiveObjects& objects) {
+  std::vector<LeakKind> kinds;
+  for (const LeakEntry& entry : leak_report_of(objects).entries) {
+    kinds.push_back(entry.kind);
+  }
+  return kinds;
+}
+
+void map(LiveObjects& objects, std::uint64_t unit, AllocationHandle handle, std::uint64_t number) {
+  objects.add_mapping(AddressRange(base + 2_MiB * unit, 2_MiB), handle, Bytes(),
+                      by(number, Call::mem_map));
+}
+
+TEST(LiveObjects, OneUnmapTakesAllMappingsInItsRangeAndNoOther) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    map(objects, i, first_handle, 2 + i);
+  }
+  objects.remove_mappings(AddressRange(base + 2_MiB, 6_MiB), by(7, Call::mem_unmap));
+  EXPECT_NE(objects.mapping_at(base), nullptr);
+  EXPECT_EQ(objects.mapping_at(base + 2_MiB), nullptr);
+  EXPECT_EQ(objects.mapping_at(base + 6_MiB), nullptr);
+  EXPECT_NE(objects.mapping_at(base + 8_MiB), nullptr);
+  EXPECT_EQ(objects.handle(first_handle)->mappings, 2U);
+  EXPECT_EQ(objects.mapping_from(base + 2_MiB), objects.mapping_at(base + 8_MiB));
+  EXPECT_EQ(objects.mapping_before(base + 8_MiB), objects.mapping_at(base));
+}
+
+TEST(LiveObjects, AMemoryLivesWhileAnyHandleOrMappingDoes) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  map(objects, 0, first_handle, 2);
+  // Some drivers give another value for the same memory.
+  objects.add_retained(second_handle, base, by(3, Call::mem_retain_allocation_handle));
+  EXPECT_EQ(objects.memory_of(first_handle), objects.memory_of(second_handle));
+  objects.remove_reference(first_handle, by(4, Call::mem_release));
+  objects.remove_mappings(AddressRange(base, 2_MiB), by(5, Call::mem_unmap));
+  EXPECT_EQ(objects.handle(first_handle), nullptr);
+  EXPECT_EQ(objects.dead(DeadKind::handle, first_handle.value())->ended.call_number, 5U);
+  EXPECT_THAT(kinds(objects), ElementsAre(LeakKind::retain_reference));
+  objects.remove_reference(second_handle, by(6, Call::mem_release));
+  EXPECT_TRUE(leak_report_of(objects).is_empty());
+}
+
+TEST(LiveObjects, AHandleValueGivenAgainIsNewMemory) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  objects.remove_reference(first_handle, by(2, Call::mem_release));
+  objects.add_memory(first_handle, 4_MiB, {}, by(3));
+  EXPECT_EQ(objects.memory_of(first_handle)->size, 4_MiB);
+  EXPECT_EQ(objects.handle(first_handle)->made.call_number, 3U);
+}
+
+TEST(LiveObjects, SetAccessEndsAtTheFirstHole) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  map(objects, 0, first_handle, 2);
+  map(objects, 2, first_handle, 3);
+  const AccessDescriptor access = {.location = on_device(DeviceOrdinal(1)),
+                                   .flags = AccessFlags::read};
+  objects.set_access({.address = base, .size = 6_MiB, .descriptors = std::span(&access, 1)}, true);
+  EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(1)), AccessFlags::read);
+  EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(0)), AccessFlags::none);
+  EXPECT_EQ(objects.mapping_at(base + 4_MiB)->access_of(DeviceOrdinal(1)), AccessFlags::none);
+}
+
+TEST(LiveObjects, KnowsWhatABindingHolds) {
+  LiveObjects objects;
+  objects.add_multicast(first_handle, {.device_count = 1, .size = 2_MiB},
+                        by(1, Call::multicast_create));
+  objects.add_memory(second_handle, 2_MiB, {}, by(2));
+  objects.add_binding(first_handle, objects.handle(second_handle)->memory, Bytes(), 2_MiB,
+                      by(3, Call::multicast_bind_mem));
+  objects.remove_reference(second_handle, by(4, Call::mem_release));
+  EXPECT_THAT(kinds(objects), ElementsAre(LeakKind::create_reference, LeakKind::binding));
+  objects.remove_reference(first_handle, by(5, Call::mem_release));
+  EXPECT_TRUE(leak_report_of(objects).is_empty());
+}
+
+TEST(Ledger, WalksARangeMappingByMapping) {
+  Ledger ledger;
+  {
+    const Ledger::Locked objects = ledger.lock();
+    objects->add_memory(first_handle, 2_MiB, {}, by(1));
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      map(*objects, i, first_handle, 2 + i);
+    }
+  }
+  std::vector<DeviceAddress> begins;
+  ledger.for_each_mapping(AddressRange(base + 3_MiB, 3_MiB), [&](const LiveMapping& mapping) {
+    begins.push_back(mapping.range.begin());
+  });
+  EXPECT_THAT(begins, ElementsAre(base + 2_MiB, base + 4_MiB));
+}
+
+TEST(Ledger, SaysWhoHoldsWhatAndWhereItWasMade) {
+  Ledger ledger;
+  ledger.lock()->add_memory(
+      first_handle, 2_MiB, {},
+      {.call_number = 3, .call = Call::mem_create, .site = {.file = "pool.cpp", .line = 12}});
+  EXPECT_EQ(to_string(ledger.leak_report()),
+            "memory of handle 0x11, 2 MiB (2097152): create reference never released; made by call "
+            "3 (mem_create, pool.cpp:12); call mem_release once for each mem_create");
+  EXPECT_EQ(to_string(LeakReport()), "nothing is left");
+}
+
+}  // namespace
+}  // namespace tessera
