@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <unistd.h>
 
 #include "rule_machine.h"
@@ -185,6 +187,22 @@ TESSERA_KEEPS(import_not_exported) {
   const auto exported = must(m->mem_export_to_shareable_handle({.handle = m.exportable()}));
   must(m->mem_import_from_shareable_handle(exported));
   ::close(exported.file_descriptor);
+}
+
+// By a duplicate, as from another process: the layer cannot know how large it is.
+TEST(Validation, LearnsFromTheAnswerThatAnImportIsLarger) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const AllocationHandle handle =
+      m.create(2, {.requested_handle_types = HandleTypes::posix_file_descriptor});
+  auto exported = must(m->mem_export_to_shareable_handle({.handle = handle}));
+  const int duplicate = ::dup(exported.file_descriptor);
+  ::close(std::exchange(exported.file_descriptor, duplicate));
+  const AllocationHandle imported = must(m->mem_import_from_shareable_handle(exported));
+  EXPECT_FALSE(m.map(m.reserve(1), 1, imported));
+  EXPECT_EQ(m->findings().at(0).rule, RuleId::map_not_whole_handle);
+  must(m.map(m.reserve(2), 2, imported));
+  EXPECT_EQ(m->finding_count(), 1U);
+  ::close(duplicate);
 }
 
 TESSERA_BREAKS_ON(with_fabric, fabric_export_unheld) {

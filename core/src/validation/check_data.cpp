@@ -44,15 +44,17 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
 // Nothing is known to be there: false where that is because it is gone or never was mapped, true
 // where it may be memory that came another way.
 bool check_nothing_there(Inspection& look, AddressRange range, DeviceAddress at) {
-  const DeadObject* gone = look.objects.dead(DeadKind::mapping, at.value());
-  if (gone == nullptr) {
-    gone = look.objects.dead(DeadKind::reservation, at.value());
-  }
-  if (gone == nullptr && look.objects.reservation_at(at) == nullptr) {
+  const bool is_reserved = look.objects.reservation_at(at) != nullptr;
+  const bool is_launch = look.by.call == Call::launch_touch;
+  // Outside of reservations it may be memory that came another way: a copy's answer tells; for a
+  // kernel, that it was freed is all there is to go by.
+  const DeadObject* gone =
+      look.objects.dead(is_reserved ? DeadKind::mapping : DeadKind::reservation, at.value());
+  if (!is_reserved && !(is_launch && gone != nullptr)) {
     return true;
   }
   const MadeBy ended = gone != nullptr ? gone->ended : MadeBy();
-  if (look.by.call == Call::launch_touch) {
+  if (is_launch) {
     return look.report(RuleId::launch_not_mapped, {at.value()}, ended);
   }
   const bool is_copy = look.by.call != Call::mem_get_handle_for_address_range;

@@ -107,6 +107,13 @@ TESSERA_CHECK_CALL(mem_map) {
   }
 }
 
+// How large memory of another process is, the driver knows.
+TESSERA_CHECK_ANSWER(mem_map) {
+  if (!answer && answer.error().code == ErrorCode::not_supported) {
+    look.report(RuleId::map_not_whole_handle, {request.size.value(), request.offset.value(), 0});
+  }
+}
+
 TESSERA_CHECK_CALL(mem_unmap) {
   if (request.size.is_zero()) {
     look.report(RuleId::unmap_size_zero, {request.address.value()});

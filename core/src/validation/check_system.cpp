@@ -2,35 +2,6 @@
 
 namespace tessera::validation {
 
-bool needs_context(Call call) noexcept {
-  switch (call) {
-    case Call::mem_alloc:
-    case Call::mem_alloc_pitch:
-    case Call::mem_alloc_managed:
-    case Call::mem_alloc_async:
-    case Call::mem_host_alloc:
-    case Call::mem_get_info:
-    case Call::ctx_synchronize:
-    case Call::ctx_enable_peer_access:
-    case Call::ctx_set_limit:
-    case Call::ctx_get_limit:
-    case Call::memcpy_htod:
-    case Call::memcpy_dtoh:
-    case Call::memcpy_dtod:
-    case Call::memset_d8:
-    case Call::memcpy_htod_async:
-    case Call::memcpy_dtoh_async:
-    case Call::memcpy_dtod_async:
-    case Call::memset_d8_async:
-    case Call::launch_touch:
-    case Call::stream_create:
-    case Call::event_create:
-      return true;
-    default:
-      return false;
-  }
-}
-
 TESSERA_CHECK_CALL(init) { look.flags_are(request); }
 
 TESSERA_CHECK_CALL(device_get_name) { look.device_exists(request); }

@@ -25,7 +25,34 @@ template <Call call, class Argument, class Answer>
 void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
 
 // Calls that need a current context, or use it where a stream does not name one.
-[[nodiscard]] bool needs_context(Call call) noexcept;
+[[nodiscard]] constexpr bool needs_context(Call call) noexcept {
+  switch (call) {
+    case Call::mem_alloc:
+    case Call::mem_alloc_pitch:
+    case Call::mem_alloc_managed:
+    case Call::mem_alloc_async:
+    case Call::mem_host_alloc:
+    case Call::mem_get_info:
+    case Call::ctx_synchronize:
+    case Call::ctx_enable_peer_access:
+    case Call::ctx_set_limit:
+    case Call::ctx_get_limit:
+    case Call::memcpy_htod:
+    case Call::memcpy_dtoh:
+    case Call::memcpy_dtod:
+    case Call::memset_d8:
+    case Call::memcpy_htod_async:
+    case Call::memcpy_dtoh_async:
+    case Call::memcpy_dtod_async:
+    case Call::memset_d8_async:
+    case Call::launch_touch:
+    case Call::stream_create:
+    case Call::event_create:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // check_system.cpp
 TESSERA_CHECK_CALL(init);
@@ -55,6 +82,7 @@ TESSERA_CHECK_CALL(mem_import_from_shareable_handle);
 TESSERA_CHECK_ANSWER(mem_import_from_shareable_handle);
 // check_mapping.cpp
 TESSERA_CHECK_CALL(mem_map);
+TESSERA_CHECK_ANSWER(mem_map);
 TESSERA_CHECK_CALL(mem_unmap);
 // check_access.cpp
 TESSERA_CHECK_CALL(mem_set_access);

@@ -68,7 +68,7 @@ typename layers::CallTraits<call>::Answer Validator::run(
   Ledger::Locked objects = ledger_.lock();
   const MadeBy by = {.call_number = ++calls_, .call = call, .site = site};
   validation::Inspection look(*objects, work_, facts_, ignored_, by);
-  if (validation::needs_context(call)) {
+  if constexpr (validation::needs_context(call)) {
     know_current_context(*objects, look);
   }
   if (look.findings().empty()) {

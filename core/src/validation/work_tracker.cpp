@@ -62,8 +62,9 @@ void WorkTracker::join(Clock& clock, const Clock& other) const {
     if (ticket <= streams_[stream].done) {
       continue;
     }
-    const auto found = std::find_if(clock.begin(), clock.end(),
-                                    [&](const auto& entry) { return entry.first == stream; });
+    const auto found =
+        std::find_if(clock.begin(), clock.end(),
+                     [index = stream](const auto& entry) { return entry.first == index; });
     if (found == clock.end()) {
       clock.emplace_back(stream, ticket);
     } else {
