@@ -22,14 +22,18 @@ class Mapping {
                                            const PhysicalAllocation& memory,
                                            CallSite site = CallSite::here());
 
-  Mapping(Mapping&& other) noexcept;
+  Mapping(Mapping&& other) noexcept = default;
   // Closes what it held as the destructor does.
   Mapping& operator=(Mapping&& other) noexcept;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   // Where a device has access, first waits for the work of its primary context: a net below those
   // who forgot `close`, which is quicker. Failures to undo go to the sink.
-  ~Mapping();
+  ~Mapping() {
+    if (is_open()) {
+      abandon();
+    }
+  }
 
   [[nodiscard]] bool is_open() const noexcept { return reservation_ != nullptr; }
   [[nodiscard]] AddressRange range() const noexcept { return range_; }
