@@ -70,7 +70,7 @@ Status Mapping::grant(const AccessSet& access) {
     return {};
   }
   TESSERA_TRY(detail::grant_over(driver(), range_, access_, access));
-  access_ = access_.joined_with(access);
+  note_access(access);
   return {};
 }
 

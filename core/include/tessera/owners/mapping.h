@@ -52,7 +52,9 @@ class Mapping {
   // Takes access away; work that uses it must be done. Locations without access are passed over.
   Status revoke(const AccessSet& access, Quiescence proof);
   // As the buffers do, for several mappings at once: access was set over a range around this one.
-  void note_access(const AccessSet& access) noexcept { access_ = access_.joined_with(access); }
+  void note_access(const AccessSet& access) noexcept {
+    access_ = access_.is_empty() ? access : access_.joined_with(access);
+  }
 
   // Unmaps, and gives back the reservation and the memory if this was the last to hold them: the
   // first error of these. `proof` covers all devices with access. Again is harmless. After an error
