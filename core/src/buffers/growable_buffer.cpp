@@ -72,19 +72,21 @@ GrowableBuffer& GrowableBuffer::operator=(GrowableBuffer&& other) noexcept {
 GrowableBuffer::~GrowableBuffer() { abandon(); }
 
 template <class Create>
-auto GrowableBuffer::create_for(Bytes need, Bytes limit, const Create& create) {
+auto GrowableBuffer::create_for(Bytes need, Bytes limit, Made& made, const Create& create) {
+  made = Made::as_wanted;
   const Bytes mapped = capacity();
   const Bytes wanted = std::min(growth_.capacity_for(need, mapped, granularity()), limit);
   PhysicalAllocationOptions options = {
       .size = wanted - mapped, .memory = memory_, .granularity = granularity()};
-  auto made = create(options);
+  auto memory = create(options);
   // Any other error than this would hide a fault.
-  if (!made && made.error().code == ErrorCode::out_of_memory && wanted > need &&
+  if (!memory && memory.error().code == ErrorCode::out_of_memory && wanted > need &&
       growth_.falls_back()) {
     options.size = need - mapped;
+    made = Made::as_needed;
     return create(options);
   }
-  return made;
+  return memory;
 }
 
 Result<Growth> GrowableBuffer::grow_to(Bytes size, CallSite site) {
@@ -92,19 +94,17 @@ Result<Growth> GrowableBuffer::grow_to(Bytes size, CallSite site) {
     return detail::buffer_is_closed();
   }
   Growth growth;
-  const Bytes before = capacity();
-  if (size > before) {
+  if (size > capacity()) {
     TESSERA_TRY_ASSIGN(const Bytes need, rounded_size(size, granularity()));
+    Made made = Made::as_wanted;
     if (need <= reservation_.size()) {
-      TESSERA_TRY(grow_in_place(need, site));
+      TESSERA_TRY_ASSIGN(made, grow_in_place(need, site));
     } else {
-      growth = {.moved = true, .old_range = {address(), before}};
-      TESSERA_TRY(grow_elsewhere(need, site));
+      growth = {.moved = true, .old_range = {address(), capacity()}};
+      TESSERA_TRY_ASSIGN(made, grow_elsewhere(need, site));
     }
     ++counts_.grows;
-    const Bytes wanted =
-        std::min(growth_.capacity_for(need, before, granularity()), reservation_.size());
-    counts_.fallbacks += capacity() < wanted ? 1U : 0U;
+    counts_.fallbacks += made == Made::as_needed ? 1U : 0U;
   }
   size_ = std::max(size_, size);
   return growth;
@@ -120,10 +120,11 @@ Result<Growth> GrowableBuffer::grow_by(Bytes more, CallSite site) {
   return grow_to(*size, site);
 }
 
-Status GrowableBuffer::grow_in_place(Bytes need, CallSite site) {
+Result<GrowableBuffer::Made> GrowableBuffer::grow_in_place(Bytes need, CallSite site) {
+  Made made;
   TESSERA_TRY_ASSIGN(
       PhysicalAllocation memory,
-      create_for(need, reservation_.size(), [&](const PhysicalAllocationOptions& options) {
+      create_for(need, reservation_.size(), made, [&](const PhysicalAllocationOptions& options) {
         return PhysicalAllocation::create(use_, options, site);
       }));
   TESSERA_TRY_ASSIGN(Mapping mapping, Mapping::map(reservation_, capacity(), memory, site));
@@ -134,10 +135,11 @@ Status GrowableBuffer::grow_in_place(Bytes need, CallSite site) {
     mapping.note_access(access_);
   }
   row_.append(std::move(memory), std::move(mapping));
-  return {};
+  return made;
 }
 
-Status GrowableBuffer::grow_elsewhere(Bytes need, CallSite site) {
+Result<GrowableBuffer::Made> GrowableBuffer::grow_elsewhere(Bytes need, CallSite site) {
+  Made how;
   Transaction transaction(use_, site);
   const Bytes twice = checked_multiply(need, 2).value_or(need);
   TESSERA_TRY_ASSIGN(
@@ -146,7 +148,7 @@ Status GrowableBuffer::grow_elsewhere(Bytes need, CallSite site) {
   // Memory is what lacks first, so it is made before anything is mapped.
   TESSERA_TRY_ASSIGN(
       const PhysicalAllocation* memory,
-      create_for(need, reservation->size(), [&](const PhysicalAllocationOptions& options) {
+      create_for(need, reservation->size(), how, [&](const PhysicalAllocationOptions& options) {
         return transaction.create(options);
       }));
   Bytes offset;
@@ -169,7 +171,7 @@ Status GrowableBuffer::grow_elsewhere(Bytes need, CallSite site) {
       std::exchange(reservation_, std::move(made.reservations.front())));
   ++generation_;
   ++counts_.moves;
-  return {};
+  return how;
 }
 
 Status GrowableBuffer::shrink_to(Bytes size, Quiescence proof) {

@@ -20,6 +20,9 @@ Bytes GrowthPolicy::capacity_for(Bytes need, Bytes capacity, Bytes granularity) 
     const std::optional<Bytes> step = checked_align_up(wanted - capacity, chunk_);
     wanted = step ? checked_add(capacity, *step).value_or(wanted) : wanted;
   }
+  if (wanted == need) {
+    return need;
+  }
   return std::max(need, checked_align_up(wanted, granularity).value_or(need));
 }
 

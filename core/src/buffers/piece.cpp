@@ -38,8 +38,8 @@ std::uint64_t PieceRow::device_bits() const noexcept {
   return bits;
 }
 
-void PieceRow::append(PhysicalAllocation memory, Mapping mapping) {
-  pieces_.push_back({.memory = std::move(memory), .mapping = std::move(mapping)});
+void PieceRow::append(PhysicalAllocation&& memory, Mapping&& mapping) {
+  pieces_.emplace_back(std::move(memory), std::move(mapping));
 }
 
 void PieceRow::note_access(const AccessSet& access) noexcept {

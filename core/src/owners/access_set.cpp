@@ -103,19 +103,30 @@ std::vector<DeviceOrdinal> AccessSet::devices() const {
   return devices;
 }
 
-std::vector<AccessDescriptor> AccessSet::descriptors() const {
-  std::vector<AccessDescriptor> all;
-  all.reserve(static_cast<std::size_t>(std::popcount(devices_.read) + std::popcount(host_.read) +
-                                       std::popcount(numa_.read)));
+std::size_t AccessSet::count() const noexcept {
+  return static_cast<std::size_t>(std::popcount(devices_.read) + std::popcount(host_.read) +
+                                  std::popcount(numa_.read));
+}
+
+std::span<const AccessDescriptor> AccessSet::descriptors_in(std::span<AccessDescriptor> out) const {
+  TESSERA_CHECK(count() <= out.size());
+  std::size_t next = 0;
   const auto append = [&](LocationType type, const Rights& rights) {
     for_each_bit(rights.read, [&](std::int32_t id) {
-      const Location location = {.type = type, .id = id};
-      all.push_back({.location = location, .flags = of(location)});
+      const bool writes = (rights.write & bit_of(id)) != 0;
+      out[next++] = {.location = {.type = type, .id = id},
+                     .flags = writes ? AccessFlags::read_write : AccessFlags::read};
     });
   };
   append(LocationType::device, devices_);
   append(LocationType::host, host_);
   append(LocationType::host_numa, numa_);
+  return out.first(next);
+}
+
+std::vector<AccessDescriptor> AccessSet::descriptors() const {
+  std::vector<AccessDescriptor> all(count());
+  static_cast<void>(descriptors_in(all));
   return all;
 }
 

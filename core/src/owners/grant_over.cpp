@@ -1,5 +1,6 @@
 #include "owners/grant_over.h"
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -16,7 +17,11 @@ Status set_access(Driver& driver, AddressRange range,
 
 Status grant_over(Driver& driver, AddressRange range, const AccessSet& before,
                   const AccessSet& more) {
-  const Status done = set_access(driver, range, more.descriptors());
+  // As many as machines have devices; more take memory.
+  std::array<AccessDescriptor, 8> few;
+  const Status done = more.count() <= few.size()
+                          ? set_access(driver, range, more.descriptors_in(few))
+                          : set_access(driver, range, more.descriptors());
   if (done) {
     return done;
   }

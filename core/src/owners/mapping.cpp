@@ -37,8 +37,6 @@ Result<Mapping> Mapping::map(const Reservation& reservation, Bytes offset,
   return Mapping(reservation.state_, memory.state_, range, site);
 }
 
-Mapping::Mapping(Mapping&& other) noexcept = default;
-
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   if (this != &other) {
     abandon();
@@ -51,8 +49,6 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
   }
   return *this;
 }
-
-Mapping::~Mapping() { abandon(); }
 
 AllocationHandle Mapping::memory_handle() const noexcept {
   TESSERA_CHECK(memory_ != nullptr);
@@ -74,7 +70,7 @@ Status Mapping::grant(const AccessSet& access) {
     return {};
   }
   TESSERA_TRY(detail::grant_over(driver(), range_, access_, access));
-  access_ = access_.joined_with(access);
+  note_access(access);
   return {};
 }
 

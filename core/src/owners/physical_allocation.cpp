@@ -9,9 +9,6 @@ namespace tessera {
 
 PhysicalAllocation::PhysicalAllocation(std::shared_ptr<detail::PhysicalState> state) noexcept
     : state_(std::move(state)) {}
-PhysicalAllocation::PhysicalAllocation(PhysicalAllocation&&) noexcept = default;
-PhysicalAllocation& PhysicalAllocation::operator=(PhysicalAllocation&&) noexcept = default;
-PhysicalAllocation::~PhysicalAllocation() = default;
 
 Result<PhysicalAllocation> PhysicalAllocation::create(DriverUse use,
                                                       const PhysicalAllocationOptions& options,

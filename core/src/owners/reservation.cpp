@@ -8,9 +8,6 @@
 namespace tessera {
 Reservation::Reservation(std::shared_ptr<detail::ReservationState> state) noexcept
     : state_(std::move(state)) {}
-Reservation::Reservation(Reservation&&) noexcept = default;
-Reservation& Reservation::operator=(Reservation&&) noexcept = default;
-Reservation::~Reservation() = default;
 
 Result<Reservation> Reservation::make(DriverUse use, const ReservationOptions& options,
                                       CallSite site) {

@@ -114,12 +114,14 @@ class GrowableBuffer {
   GrowableBuffer(DriverUse use, const GrowableBufferOptions& options, const AccessSet& access,
                  Reservation reservation);
 
+  // Whether memory was made as much as the policy wanted.
+  enum class Made : bool { as_wanted, as_needed };
   // Calls `create` with the options of a piece that makes the capacity what the policy says, or
   // where memory lacks, what is needed. `limit` is how much can be mapped.
   template <class Create>
-  auto create_for(Bytes need, Bytes limit, const Create& create);
-  Status grow_in_place(Bytes need, CallSite site);
-  Status grow_elsewhere(Bytes need, CallSite site);
+  auto create_for(Bytes need, Bytes limit, Made& made, const Create& create);
+  Result<Made> grow_in_place(Bytes need, CallSite site);
+  Result<Made> grow_elsewhere(Bytes need, CallSite site);
   [[nodiscard]] std::uint64_t device_bits() const noexcept;
   // Everything that needs a proof is proven.
   Status close_retired();

@@ -14,6 +14,9 @@
 namespace tessera {
 
 struct Piece {
+  Piece(PhysicalAllocation&& the_memory, Mapping&& the_mapping) noexcept
+      : memory(std::move(the_memory)), mapping(std::move(the_mapping)) {}
+
   PhysicalAllocation memory;
   Mapping mapping;
 
@@ -41,7 +44,7 @@ class PieceRow {
   // The devices that have access to any piece, as a bit each.
   [[nodiscard]] std::uint64_t device_bits() const noexcept;
 
-  void append(PhysicalAllocation memory, Mapping mapping);
+  void append(PhysicalAllocation&& memory, Mapping&& mapping);
   // Access was set over all pieces.
   void note_access(const AccessSet& access) noexcept;
   // Puts other mappings of the same memories in the place of those there are, which it returns.

@@ -2,6 +2,7 @@
 // access rights join and compare.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -40,7 +41,11 @@ class AccessSet {
   // The devices with any right, as a bit each, by ordinal.
   [[nodiscard]] constexpr std::uint64_t device_bits() const noexcept { return devices_.read; }
   [[nodiscard]] std::vector<DeviceOrdinal> devices() const;
+  [[nodiscard]] std::size_t count() const noexcept;  // of locations
   [[nodiscard]] std::vector<AccessDescriptor> descriptors() const;
+  // The same into the begin of `out`, which has room for count() (checked); allocates nothing.
+  [[nodiscard]] std::span<const AccessDescriptor> descriptors_in(
+      std::span<AccessDescriptor> out) const;
   [[nodiscard]] std::vector<AccessDescriptor> revoking_descriptors() const;
 
   friend constexpr bool operator==(const AccessSet&, const AccessSet&) noexcept = default;

@@ -22,14 +22,18 @@ class Mapping {
                                            const PhysicalAllocation& memory,
                                            CallSite site = CallSite::here());
 
-  Mapping(Mapping&& other) noexcept;
+  Mapping(Mapping&& other) noexcept = default;
   // Closes what it held as the destructor does.
   Mapping& operator=(Mapping&& other) noexcept;
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   // Where a device has access, first waits for the work of its primary context: a net below those
   // who forgot `close`, which is quicker. Failures to undo go to the sink.
-  ~Mapping();
+  ~Mapping() {
+    if (is_open()) {
+      abandon();
+    }
+  }
 
   [[nodiscard]] bool is_open() const noexcept { return reservation_ != nullptr; }
   [[nodiscard]] AddressRange range() const noexcept { return range_; }
@@ -48,7 +52,9 @@ class Mapping {
   // Takes access away; work that uses it must be done. Locations without access are passed over.
   Status revoke(const AccessSet& access, Quiescence proof);
   // As the buffers do, for several mappings at once: access was set over a range around this one.
-  void note_access(const AccessSet& access) noexcept { access_ = access_.joined_with(access); }
+  void note_access(const AccessSet& access) noexcept {
+    access_ = access_.is_empty() ? access : access_.joined_with(access);
+  }
 
   // Unmaps, and gives back the reservation and the memory if this was the last to hold them: the
   // first error of these. `proof` covers all devices with access. Again is harmless. After an error

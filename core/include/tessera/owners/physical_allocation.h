@@ -43,11 +43,11 @@ class PhysicalAllocation {
   [[nodiscard]] static Result<PhysicalAllocation> retain(DriverUse use, DeviceAddress address,
                                                          CallSite site = CallSite::here());
 
-  PhysicalAllocation(PhysicalAllocation&&) noexcept;
-  PhysicalAllocation& operator=(PhysicalAllocation&&) noexcept;
+  PhysicalAllocation(PhysicalAllocation&&) noexcept = default;
+  PhysicalAllocation& operator=(PhysicalAllocation&&) noexcept = default;
   PhysicalAllocation(const PhysicalAllocation&) = delete;
   PhysicalAllocation& operator=(const PhysicalAllocation&) = delete;
-  ~PhysicalAllocation();
+  ~PhysicalAllocation() = default;
 
   // False once closed or moved from; nothing below is to be asked then (checked).
   [[nodiscard]] bool is_open() const noexcept { return state_ != nullptr; }

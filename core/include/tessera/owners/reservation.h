@@ -38,12 +38,12 @@ class Reservation {
                                                         Bytes least,
                                                         CallSite site = CallSite::here());
 
-  Reservation(Reservation&&) noexcept;
+  Reservation(Reservation&&) noexcept = default;
   // Closes what it held; a failure goes to the sink.
-  Reservation& operator=(Reservation&&) noexcept;
+  Reservation& operator=(Reservation&&) noexcept = default;
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
-  ~Reservation();
+  ~Reservation() = default;
 
   // False once closed or moved from; nothing below is to be asked then (checked).
   [[nodiscard]] bool is_open() const noexcept { return state_ != nullptr; }
