@@ -114,7 +114,7 @@ struct AddressFreeRequest {
 
 struct CreateRequest {
   Bytes size;
-  AllocationProperties properties;
+  AllocationProperties properties = {};
   std::uint64_t flags = 0;  // to be zero
   NullPointers null_pointers = NullPointers::none;
 };

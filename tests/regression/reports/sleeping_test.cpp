@@ -45,7 +45,7 @@ TEST(Vllm36651, SleepingAndWakingTwiceIsNothing) {
 TEST(Vllm12981, BareCallsMapGarbageAndUseIt) {
   ReportMachine m({.faults = {Fault::each_of(Call::mem_create, ErrorCode::out_of_memory)}});
   const DeviceAddress address = m.reserve(1);
-  const AllocationHandle handle = m->mem_create({.size = unit}).value_or({});
+  const AllocationHandle handle = m->mem_create({.size = unit}).value_or(AllocationHandle());
   EXPECT_FALSE(m.map(address, 1, handle));
   EXPECT_FALSE(m.allow(address, 1));
   EXPECT_FALSE(m->memset_d8({.destination = address, .value = 0, .size = unit}));
