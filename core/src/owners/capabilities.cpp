@@ -31,6 +31,27 @@ Capability try_memory(Driver& driver, const MemoryOptions& options, Bytes granul
   return closed ? Capability() : Capability(closed.error());
 }
 
+// CUdevice_attribute's numbers.
+constexpr std::int32_t posix_supported = 103;
+constexpr std::int32_t win32_supported = 104;
+constexpr std::int32_t compression_supported = 107;
+constexpr std::int32_t rdma_supported = 110;
+constexpr std::int32_t fabric_supported = 128;
+
+// Whether the device says that it has not got it. A "no" is believed: to try all the same would be
+// a call that the documentation forbids. A "yes" is not, nor is a driver that does not know the
+// attribute: those are tried.
+bool is_denied(Driver& driver, DeviceOrdinal device, std::int32_t attribute) {
+  return driver.device_get_attribute({.attribute = attribute, .device = device}).value_or(1) == 0;
+}
+
+Capability denied(std::int32_t attribute) {
+  return Capability(Error{.code = ErrorCode::not_supported,
+                          .call = Call::device_get_attribute,
+                          .reason = Reason::attribute_denies,
+                          .values = {static_cast<std::uint64_t>(attribute)}});
+}
+
 }  // namespace
 
 std::string Capability::why() const {
@@ -55,7 +76,10 @@ Result<Capabilities> probe_capabilities(Driver& driver, DeviceOrdinal device) {
 
   const Bytes granule = found.granularity_minimum;
   const auto anything = [](const AllocationProperties& /*got*/) { return true; };
-  const auto try_export = [&](HandleTypes type) {
+  const auto try_export = [&](HandleTypes type, std::int32_t attribute) {
+    if (is_denied(driver, device, attribute)) {
+      return denied(attribute);
+    }
     MemoryOptions options = plain;
     options.exports = type;
     return try_memory(driver, options, granule, [type](const AllocationProperties& got) {
@@ -66,19 +90,25 @@ Result<Capabilities> probe_capabilities(Driver& driver, DeviceOrdinal device) {
     return try_memory(driver, {.location = location}, granule, anything);
   };
   found.device_memory = try_memory(driver, plain, granule, anything);
-  found.export_posix = try_export(HandleTypes::posix_file_descriptor);
-  found.export_fabric = try_export(HandleTypes::fabric);
-  found.export_win32 = try_export(HandleTypes::win32);
+  found.export_posix = try_export(HandleTypes::posix_file_descriptor, posix_supported);
+  found.export_fabric = try_export(HandleTypes::fabric, fabric_supported);
+  found.export_win32 = try_export(HandleTypes::win32, win32_supported);
   MemoryOptions rdma = plain;
   rdma.gpu_direct_rdma = true;
-  found.gpu_direct_rdma = try_memory(driver, rdma, granule, [](const AllocationProperties& got) {
-    return got.gpu_direct_rdma_capable != 0;
-  });
+  found.gpu_direct_rdma =
+      is_denied(driver, device, rdma_supported)
+          ? denied(rdma_supported)
+          : try_memory(driver, rdma, granule, [](const AllocationProperties& got) {
+              return got.gpu_direct_rdma_capable != 0;
+            });
   MemoryOptions compressed = plain;
   compressed.compression = true;
-  found.compression = try_memory(driver, compressed, granule, [](const AllocationProperties& got) {
-    return got.compression == Compression::generic;
-  });
+  found.compression =
+      is_denied(driver, device, compression_supported)
+          ? denied(compression_supported)
+          : try_memory(driver, compressed, granule, [](const AllocationProperties& got) {
+              return got.compression == Compression::generic;
+            });
   found.host_memory = try_on(on_host());
   found.host_numa_memory = try_on(on_host_numa_node(0));
 

@@ -16,7 +16,7 @@ TEST(Vllm36651, BareCallsReleaseTwiceAndUnmapNothing) {
     static_cast<void>(m->mem_release(handle));
   }
   EXPECT_THAT(m.broken(), Contains(RuleId::unmap_twice));
-  EXPECT_THAT(m.broken(), Contains(RuleId::stale_handle));
+  EXPECT_THAT(m.broken(), Contains(RuleId::release_too_often));
   const AllocationHandle again = m.create(1);
   for (int wakes = 0; wakes < 2; ++wakes) {
     static_cast<void>(m.map(address, 1, again));

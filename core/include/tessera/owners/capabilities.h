@@ -1,6 +1,6 @@
 // What virtual memory on a device can be, found by trying: attributes promise what a machine then
-// refuses (fabric handles without an IMEX channel, for one). Each try makes and releases one
-// granule.
+// refuses (fabric handles without an IMEX channel, for one). An attribute that
+// says no is believed. Each try makes and releases one granule.
 #pragma once
 
 #include <map>
