@@ -56,16 +56,19 @@ bool Differential::prepare() {
   } else {
     runner_->forget();
   }
-  ++programs_on_machine_;
   ++programs_;
-  model_.begin(primary_);
+  if (programs_on_machine_++ == 0) {
+    model_.begin(primary_);
+  } else {
+    model_.begin_again();
+  }
   return true;
 }
 
 bool Differential::compare_books() {
   model_.count(expected_);
-  const sim::Books books = driver_->books();
-  if (books == expected_) [[likely]] {
+  driver_->read_books(books_);
+  if (books_ == expected_) [[likely]] {
     return true;
   }
   const auto list = [](const sim::Books& of) {
@@ -82,7 +85,7 @@ bool Differential::compare_books() {
     }
     return text;
   };
-  what_ = "the model counts " + list(expected_) + "; the driver " + list(books);
+  what_ = "the model counts " + list(expected_) + "; the driver " + list(books_);
   return false;
 }
 
@@ -196,11 +199,16 @@ bool Differential::probe_all() {
 // Whether the next program may run on this machine: everything is undone.
 bool Differential::is_as_new() const {
   const ModelState& state = model_.state();
-  const bool has_contexts = std::any_of(
-      state.contexts.begin() + 1, state.contexts.end(),
-      [](const ModelContext& context) { return context.is_alive || context.is_primary; });
-  const ModelContext& home = state.contexts.front();
-  return !state.is_lost && !has_contexts && home.is_alive && home.peers.empty() &&
+  const auto alive = std::count_if(state.contexts.begin(), state.contexts.end(),
+                                   [](const ModelContext& of) { return of.is_alive; });
+  const auto found = std::find_if(
+      state.contexts.begin(), state.contexts.end(),
+      [this](const ModelContext& of) { return of.handle == primary_ && of.is_alive; });
+  if (found == state.contexts.end()) {
+    return false;
+  }
+  const ModelContext& home = *found;
+  return !state.is_lost && alive == 1 && home.peers.empty() &&
          home.limits[0] == profile_.stack_size.value() &&
          home.limits[1] == profile_.printf_fifo_size.value() &&
          home.limits[2] == profile_.malloc_heap_size.value() && state.work.empty() &&
@@ -219,7 +227,7 @@ std::optional<Difference> Differential::run(const Program& program) {
   deep_states_.begin();
   const bool looks_at_all = options_.level == Level::thorough;
   for (; is_same && at < program.ops.size(); ++at) {
-    if (at == program.drain && !looks_at_all && programs_ % 32 == 0 && !probe_all()) {
+    if (at == program.drain && !looks_at_all && programs_ % 64 == 0 && !probe_all()) {
       is_same = false;
       break;
     }

@@ -20,7 +20,7 @@ namespace tessera::model {
 // How much is compared after each call. Always: the code, its values, the books (counts and free
 // memory), and at the end that all was undone.
 enum class Level : std::uint8_t {
-  quick,     // all that can be asked, before the drain, in every 32nd program
+  quick,     // all that can be asked, before the drain, in every 64th program
   thorough,  // all that can be asked, after each call
 };
 
@@ -78,6 +78,7 @@ class Differential {
   NaiveModel model_;
   DeepStates deep_states_;
   sim::Books expected_;
+  sim::Books books_;
   std::string what_;
   std::uint64_t primary_ = 0;
   std::uint64_t calls_ = 0;

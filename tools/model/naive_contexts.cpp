@@ -73,7 +73,8 @@ void NaiveModel::add_context(std::uint64_t handle, std::int32_t device, bool is_
        .device = device,
        .is_primary = is_primary,
        .limits = {profile_.stack_size.value(), profile_.printf_fifo_size.value(),
-                  profile_.malloc_heap_size.value()}});
+                  profile_.malloc_heap_size.value()},
+       .memory = profile_.context_static.value()});
 }
 
 // All that a context has goes with it; what mem_create made stays.
@@ -124,6 +125,9 @@ ErrorCode NaiveModel::retain_primary(const Op& op, const Outcome& outcome) {
     if (known == 0 && was_context(outcome.value)) {
       complain("the context's handle is another context's");
     }
+    std::erase_if(state_.contexts, [&](const ModelContext& context) {
+      return context.is_primary && context.device == op.device;
+    });
     add_context(outcome.value, op.device, true);
   }
   ++state_.primary_references[static_cast<std::size_t>(op.device)];
@@ -239,6 +243,7 @@ ErrorCode NaiveModel::set_limit(const Op& op, const Arguments& arguments, const 
   if (!outcome.is_ok() && profile_.contiguous_memory) {
     return ErrorCode::out_of_memory;
   }
+  context.memory += stack_share(rounded) - stack_share(context.limits[0]);
   context.limits[0] = rounded;
   return ok;
 }

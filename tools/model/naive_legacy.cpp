@@ -236,9 +236,7 @@ ErrorCode NaiveModel::free_in_order(const Arguments& arguments) {
 ErrorCode NaiveModel::judge_allocation(const Op& op, const Arguments& arguments,
                                        const Outcome& outcome) {
   if (op.kind == OpKind::free) {
-    // Which of the two calls it was is told by what was freed before.
-    const ModelLegacy* legacy = legacy_at(arguments.address);
-    const bool is_host = legacy != nullptr && legacy->kind == LegacyKind::host;
+    const bool is_host = arguments.other != 0;
     enter(is_host ? Call::mem_free_host : Call::mem_free);
     return free_allocation(arguments, is_host);
   }

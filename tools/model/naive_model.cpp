@@ -27,7 +27,7 @@ NaiveModel::NaiveModel(const sim::Profile& profile, std::int32_t devices)
   }
 }
 
-void NaiveModel::begin(std::uint64_t primary_context) {
+void NaiveModel::forget_program() {
   state_.reservations.clear();
   state_.blocks.clear();
   state_.memories.clear();
@@ -35,17 +35,11 @@ void NaiveModel::begin(std::uint64_t primary_context) {
   state_.handles.clear();
   state_.legacy.clear();
   state_.heap_blocks.clear();
-  state_.contexts.clear();
-  state_.context_stack.assign(1, primary_context);
-  state_.primary_references = {1};
   state_.streams.clear();
   state_.events.clear();
   state_.work.clear();
   state_.descriptors.clear();
-  state_.now = 0;
-  state_.is_lost = false;
   mismatch_.clear();
-  add_context(primary_context, 0, true);
   if (devices_ == 1 && !profile_.driver_addresses.is_zero()) {
     // The driver's own, at the top of the addresses.
     const std::uint64_t base =
@@ -56,6 +50,24 @@ void NaiveModel::begin(std::uint64_t primary_context) {
                                .kind = BlockKind::driver});
     }
   }
+}
+
+void NaiveModel::begin(std::uint64_t primary_context) {
+  forget_program();
+  state_.contexts.clear();
+  state_.context_stack.assign(1, primary_context);
+  state_.primary_references = {1};
+  state_.now = 0;
+  state_.is_lost = false;
+  add_context(primary_context, 0, true);
+}
+
+void NaiveModel::begin_again() {
+  forget_program();
+  // No symbol names those that were created any more.
+  std::erase_if(state_.contexts, [](const ModelContext& context) {
+    return !context.is_alive && !context.is_primary;
+  });
 }
 
 void NaiveModel::expect(std::uint64_t value) noexcept {
@@ -169,10 +181,7 @@ std::uint64_t NaiveModel::free_memory(std::int32_t device) const noexcept {
     used += block.device == device ? block.size : 0;
   }
   for (const ModelContext& context : state_.contexts) {
-    if (context.is_alive && context.device == device) {
-      used += profile_.context_static.value() - stack_share(profile_.stack_size.value()) +
-              stack_share(context.limits[0]);
-    }
+    used += context.is_alive && context.device == device ? context.memory : 0;
   }
   return profile_.memory_total.value() - used;
 }

@@ -115,6 +115,7 @@ struct ModelContext {
   bool is_primary = false;
   bool is_alive = true;
   std::array<std::uint64_t, 3> limits = {};  // by ContextLimit
+  std::uint64_t memory = 0;                  // what it takes of its device's
   std::vector<std::uint64_t> peers = {};
   // When what was queued will have ended.
   std::uint64_t default_end = 0;
@@ -177,6 +178,9 @@ class NaiveModel {
 
   // Of a driver just started, with the primary context of device 0 retained and current.
   void begin(std::uint64_t primary_context);
+  // The same for the next program on a driver on which all was undone. The driver still knows the
+  // contexts that there were.
+  void begin_again();
   // Judges an answer. False: it was wrong, and `mismatch` says how; the state is of no use then.
   [[nodiscard]] bool step(const Op& op, const Arguments& arguments, const Outcome& outcome);
   [[nodiscard]] const std::string& mismatch() const noexcept { return mismatch_; }
@@ -238,6 +242,7 @@ class NaiveModel {
   [[nodiscard]] bool is_device(std::int64_t device) const noexcept;
   [[nodiscard]] bool can_reach(std::int32_t from, std::int32_t to) const noexcept;
   [[nodiscard]] std::uint64_t stack_share(std::uint64_t stack_size) const noexcept;
+  void forget_program();
   void add_context(std::uint64_t handle, std::int32_t device, bool is_primary);
   void end_context(ModelContext& context);
   ErrorCode retain_primary(const Op& op, const Outcome& outcome);
@@ -330,6 +335,7 @@ class NaiveModel {
   std::int32_t devices_;
   std::array<sim::CallCost, call_count> costs_ = {};
   ModelState state_;
+  std::uint64_t default_context_ = 0;  // what a new one takes from its device, with its stacks
   std::uint64_t work_queued_ = 0;
   std::uint64_t legacy_given_ = 0;
   // What the current operation must give; set by `expect`.

@@ -53,6 +53,9 @@ constexpr bool is_rare(OpKind kind) noexcept {
     case OpKind::ctx_none:
     case OpKind::ctx_create:
     case OpKind::ctx_destroy:
+    case OpKind::ctx_release:
+    case OpKind::limit_set:
+    case OpKind::peer_enable:
     case OpKind::mc_create:
     case OpKind::mc_add:
     case OpKind::mc_bind:
@@ -107,6 +110,8 @@ void ProgramGenerator::Maker::add(Op op, bool is_likely) {
 void ProgramGenerator::Maker::add_drawn() {
   OpKind kind = draw_kind();
   if (style_ == Style::any) {
+    // A kernel that touches anything ends the process for CUDA, and the program's use with it.
+    kind = kind == OpKind::launch && !choices_.chance(20) ? OpKind::set_access : kind;
     add(draw_any(kind), false);
     return;
   }

@@ -80,7 +80,7 @@ void ProgramRunner::close_descriptors() noexcept {
 Status ProgramRunner::begin() {
   TESSERA_TRY(driver_.init(0));
   slots_ = {};
-  host_memory_ = 0;
+  host_memory_.clear();
   primaries_ = {};
   close_descriptors();
   const Outcome retained = retain_primary(Op{.kind = OpKind::ctx_retain});
@@ -89,7 +89,7 @@ Status ProgramRunner::begin() {
 
 void ProgramRunner::forget() {
   slots_ = {};
-  host_memory_ = 0;
+  host_memory_.clear();
   std::fill(primaries_.begin() + 1, primaries_.end(), 0);
   close_descriptors();
 }
@@ -132,23 +132,36 @@ std::uint64_t ProgramRunner::value_of(const Size& size) const noexcept {
 }
 
 Arguments ProgramRunner::evaluate(const Op& op) const noexcept {
-  const bool is_primary = op.object == no_slot && object_of(op.kind) == SlotKind::context;
-  return {.address = value_of(op.place),
-          .source = value_of(op.source),
-          .size = value_of(op.size),
-          .extra = value_of(op.extra),
-          .object = is_primary ? primary(op.device) : value_of(object_of(op.kind), op.object),
-          .other = value_of(other_of(op.kind), op.other)};
+  const unsigned used = operands_of(op.kind);
+  Arguments arguments;
+  if ((used & uses_place) != 0) {
+    arguments.address = value_of(op.place);
+  }
+  if ((used & uses_source) != 0) {
+    arguments.source = value_of(op.source);
+  }
+  if ((used & uses_size) != 0) {
+    arguments.size = value_of(op.size);
+  }
+  if ((used & uses_extra) != 0) {
+    arguments.extra = value_of(op.extra);
+  }
+  if ((used & uses_object) != 0) {
+    const SlotKind kind = object_of(op.kind);
+    const bool is_primary = op.object == no_slot && kind == SlotKind::context;
+    arguments.object = is_primary ? primary(op.device) : value_of(kind, op.object);
+  }
+  if ((used & uses_other) != 0) {
+    arguments.other = value_of(other_of(op.kind), op.other);
+  }
+  if (op.kind == OpKind::free) {
+    arguments.other = is_host_memory(arguments.address) ? 1 : 0;
+  }
+  return arguments;
 }
 
 bool ProgramRunner::is_host_memory(std::uint64_t address) const noexcept {
-  const Slots& pointers = slots_[static_cast<std::size_t>(SlotKind::pointer)];
-  for (std::size_t i = 0; i < slots_max; ++i) {
-    if ((host_memory_ >> i & 1U) != 0 && pointers[i] == address) {
-      return true;
-    }
-  }
-  return false;
+  return std::find(host_memory_.begin(), host_memory_.end(), address) != host_memory_.end();
 }
 
 void ProgramRunner::keep(const Op& op, const Outcome& outcome) {
@@ -158,12 +171,8 @@ void ProgramRunner::keep(const Op& op, const Outcome& outcome) {
   }
   const std::uint64_t missing = kind == SlotKind::descriptor ? no_descriptor : 0;
   slots_[static_cast<std::size_t>(kind)][op.result] = outcome.is_ok() ? outcome.value : missing;
-  if (kind == SlotKind::pointer) {
-    const auto bit = static_cast<std::uint16_t>(1U << op.result);
-    host_memory_ = static_cast<std::uint16_t>(host_memory_ & ~bit);
-    if (op.kind == OpKind::host_alloc && outcome.is_ok()) {
-      host_memory_ = static_cast<std::uint16_t>(host_memory_ | bit);
-    }
+  if (op.kind == OpKind::host_alloc && outcome.is_ok()) {
+    host_memory_.push_back(outcome.value);
   }
 }
 
@@ -344,19 +353,15 @@ Outcome ProgramRunner::run_mapping(const Op& op) {
 }
 
 Outcome ProgramRunner::free_memory() {
-  const std::uint64_t address = arguments_.address;
-  if (!is_host_memory(address)) {
+  const auto address = static_cast<std::uintptr_t>(arguments_.address);
+  if (arguments_.other == 0) {
     return outcome_of(driver_.mem_free(DeviceAddress(address)));
   }
   const Outcome outcome =
-      outcome_of(driver_.mem_free_host(std::bit_cast<std::byte*>(static_cast<std::uintptr_t>(address))));
-  if (outcome.is_ok()) {
-    const Slots& pointers = slots_[static_cast<std::size_t>(SlotKind::pointer)];
-    for (std::size_t i = 0; i < slots_max; ++i) {
-      if (pointers[i] == address) {
-        host_memory_ = static_cast<std::uint16_t>(host_memory_ & ~(1U << i));
-      }
-    }
+      outcome_of(driver_.mem_free_host(std::bit_cast<std::byte*>(address)));
+  if (const auto found = std::find(host_memory_.begin(), host_memory_.end(), address);
+      outcome.is_ok() && found != host_memory_.end()) {
+    host_memory_.erase(found);
   }
   return outcome;
 }

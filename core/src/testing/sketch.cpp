@@ -43,6 +43,8 @@ void Sketch::clear() {
   retained_ = {};
   has_context_ = true;
   is_home_ = true;
+  is_home_released_ = false;
+  is_home_reset_ = false;
 }
 
 std::uint16_t Sketch::vacant(SlotKind kind) const noexcept {
@@ -176,6 +178,9 @@ void Sketch::apply_context(const Op& op, bool is_likely) {
     case OpKind::ctx_release:
       if (retained_[device] != 0) {
         --retained_[device];
+      } else if (op.device == 0) {
+        is_home_released_ = true;
+        is_home_ = false;
       }
       break;
     case OpKind::ctx_create:
@@ -183,8 +188,10 @@ void Sketch::apply_context(const Op& op, bool is_likely) {
       has_context_ = is_likely || has_context_;
       is_home_ = false;
       break;
-    case OpKind::ctx_none:
     case OpKind::ctx_reset:
+      is_home_reset_ = is_home_reset_ || op.device == 0;
+      [[fallthrough]];
+    case OpKind::ctx_none:
       has_context_ = false;
       is_home_ = false;
       break;
@@ -274,6 +281,13 @@ void Sketch::drain_contexts(std::vector<Op>& ops) const {
 
 // Users of things first: work, mappings, references, addresses, other memory, descriptors, contexts.
 void Sketch::drain(std::vector<Op>& ops) const {
+  if (is_home_released_ || is_home_reset_) {
+    ops.push_back({.kind = OpKind::ctx_retain});
+  }
+  if (is_home_reset_) {
+    // A reset left the reference that was there.
+    ops.push_back({.kind = OpKind::ctx_release});
+  }
   if (!is_home_) {
     ops.push_back({.kind = OpKind::ctx_set});
   }

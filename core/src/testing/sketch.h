@@ -81,6 +81,8 @@ class Sketch {
   std::vector<Mapping> mappings_;
   std::array<std::uint8_t, 8> retained_ = {};  // references to primary contexts, by device
   bool has_context_ = true;
+  bool is_home_released_ = false;  // the reference that programs begin with
+  bool is_home_reset_ = false;
   bool is_home_ = true;  // the primary context of device 0 is current
 };
 

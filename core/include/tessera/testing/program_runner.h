@@ -37,7 +37,7 @@ struct Arguments {
   std::uint64_t size = 0;
   std::uint64_t extra = 0;
   std::uint64_t object = 0;
-  std::uint64_t other = 0;
+  std::uint64_t other = 0;  // of `free`: 1 if the call is mem_free_host
 };
 
 [[nodiscard]] std::uint64_t hash_of(const std::byte* bytes, std::size_t size) noexcept;
@@ -102,7 +102,7 @@ class ProgramRunner {
   Bytes granule_;
   Arguments arguments_ = {};
   std::array<Slots, slot_kinds> slots_ = {};
-  std::uint16_t host_memory_ = 0;  // pointer slots that mem_host_alloc filled, as bits
+  std::vector<std::uint64_t> host_memory_;  // what mem_host_alloc gave and is not freed
   std::array<std::uint64_t, devices_max> primaries_ = {};
   std::vector<int> descriptors_;  // open ones
   std::array<std::byte, 256> buffer_ = {};
