@@ -31,6 +31,8 @@ LONG_FILES: dict[str, str] = {}
 CORE_EXTRA_INCLUDES: dict[str, set[str]] = {
     # File descriptors are owned and closed.
     "core/src/owners/undo_failure.cpp": {"unistd.h"},
+    # Programs close the descriptors that exports gave them.
+    "core/src/testing/program_runner.cpp": {"unistd.h"},
 }
 
 # Pattern, and what to use instead. Applied to C++ without comments.

@@ -25,8 +25,7 @@ const ModelHandle* mapped_handle(const ModelBlock* block, const NaiveModel& mode
              : nullptr;
 }
 
-std::size_t mappings_in(std::uint64_t begin, std::uint64_t size,
-                        const NaiveModel& model) noexcept {
+std::size_t mappings_in(std::uint64_t begin, std::uint64_t size, const NaiveModel& model) noexcept {
   const auto& blocks = model.state().blocks;
   return static_cast<std::size_t>(
       std::count_if(blocks.begin(), blocks.end(), [&](const ModelBlock& block) {
@@ -65,8 +64,8 @@ void DeepStates::look_at_mapping(const Op& op, const Arguments& arguments, const
     case OpKind::map: {
       const ModelHandle* handle = mapped_handle(model.block_at(address), model);
       maps_ += outcome.is_ok() ? 1U : 0U;
-      reach(DeepState::map_in_part, outcome.code == ErrorCode::not_supported ||
-                                        (outcome.is_ok() && arguments.extra != 0));
+      reach(DeepState::map_in_part,
+            outcome.code == ErrorCode::not_supported || (outcome.is_ok() && arguments.extra != 0));
       reach(DeepState::map_past_reservation,
             reservation != nullptr && size < (std::uint64_t{1} << 48U) &&
                 address + size > reservation->begin + reservation->size);
@@ -107,18 +106,16 @@ void DeepStates::look_at_mapping(const Op& op, const Arguments& arguments, const
       if (const ModelHandle* handle = mapped_handle(first, model);
           handle != nullptr && !handle->is_multicast && outcome.is_ok()) {
         const Location memory = model.state().memories[handle->object].properties.location;
-        reach(DeepState::peer_access,
-              op.choice == 1 && op.value != 0 && memory.type == LocationType::device &&
-                  memory.id != op.device);
+        reach(DeepState::peer_access, op.choice == 1 && op.value != 0 &&
+                                          memory.type == LocationType::device &&
+                                          memory.id != op.device);
         const auto& blocks = model.state().blocks;
-        reach(DeepState::alias, first->is_accessible() &&
-                                    std::any_of(blocks.begin(), blocks.end(),
-                                                [&](const ModelBlock& other) {
-                                                  return other.kind == BlockKind::mapping &&
-                                                         other.handle == first->handle &&
-                                                         other.begin != first->begin &&
-                                                         other.is_accessible();
-                                                }));
+        reach(DeepState::alias,
+              first->is_accessible() &&
+                  std::any_of(blocks.begin(), blocks.end(), [&](const ModelBlock& other) {
+                    return other.kind == BlockKind::mapping && other.handle == first->handle &&
+                           other.begin != first->begin && other.is_accessible();
+                  }));
       }
       return;
     }
@@ -131,10 +128,10 @@ void DeepStates::look_at_memory(const Op& op, const Arguments& arguments, const 
                                 const NaiveModel& model) noexcept {
   const ModelState& state = model.state();
   const auto is_dead = [&](std::uint64_t value) {
-    return value != 0 && std::any_of(state.handles.begin(), state.handles.end(),
-                                     [&](const ModelHandle& handle) {
-                                       return handle.value == value && !handle.is_alive();
-                                     });
+    return value != 0 &&
+           std::any_of(state.handles.begin(), state.handles.end(), [&](const ModelHandle& handle) {
+             return handle.value == value && !handle.is_alive();
+           });
   };
   const bool is_out = outcome.code == ErrorCode::out_of_memory;
   switch (op.kind) {
@@ -142,9 +139,8 @@ void DeepStates::look_at_memory(const Op& op, const Arguments& arguments, const 
     case OpKind::alloc:
     case OpKind::alloc_async:
       reach(DeepState::out_of_memory, is_out);
-      reach(DeepState::fragmented,
-            is_out && op.kind == OpKind::create && op.choice == 1 &&
-                arguments.size <= model.free_memory(op.device));
+      reach(DeepState::fragmented, is_out && op.kind == OpKind::create && op.choice == 1 &&
+                                       arguments.size <= model.free_memory(op.device));
       return;
     case OpKind::reserve:
       reach(DeepState::out_of_addresses, is_out);
@@ -172,11 +168,10 @@ void DeepStates::look_at_memory(const Op& op, const Arguments& arguments, const 
       if (outcome.is_ok()) {
         const std::size_t memory = state.handles.back().object;
         reach(DeepState::import_of_released,
-              std::none_of(state.handles.begin(), state.handles.end() - 1,
-                           [&](const ModelHandle& handle) {
-                             return !handle.is_multicast && handle.object == memory &&
-                                    handle.is_alive();
-                           }));
+              std::none_of(
+                  state.handles.begin(), state.handles.end() - 1, [&](const ModelHandle& handle) {
+                    return !handle.is_multicast && handle.object == memory && handle.is_alive();
+                  }));
       }
       return;
     default:
@@ -196,8 +191,8 @@ void DeepStates::look_at_data(const Op& op, const Arguments& arguments, const Ou
   reach(DeepState::copy_across_mappings,
         outcome.is_ok() && arguments.address + arguments.size > block->end());
   reach(DeepState::multicast_write, writes && outcome.is_ok() && handle->is_multicast);
-  reach(DeepState::alias_read, !writes && outcome.is_ok() && outcome.value == 1 && op.value != 0 &&
-                                   handle->mappings > 1);
+  reach(DeepState::alias_read,
+        !writes && outcome.is_ok() && outcome.value == 1 && op.value != 0 && handle->mappings > 1);
 }
 
 void DeepStates::after(const Op& op, const Arguments& arguments, const Outcome& outcome,
@@ -225,10 +220,9 @@ void DeepStates::after(const Op& op, const Arguments& arguments, const Outcome& 
   if (!state.descriptors.empty()) {
     for (const ModelState::Descriptor& open : state.descriptors) {
       reach(DeepState::descriptor_keeps_memory,
-            std::none_of(state.handles.begin(), state.handles.end(),
-                         [&](const ModelHandle& of) {
-                           return !of.is_multicast && of.object == open.memory && of.is_alive();
-                         }));
+            std::none_of(state.handles.begin(), state.handles.end(), [&](const ModelHandle& of) {
+              return !of.is_multicast && of.object == open.memory && of.is_alive();
+            }));
     }
   }
 }

@@ -34,8 +34,8 @@ testing::GeneratorOptions generator_options(const sim::Profile& profile, std::in
 Differential::Differential(const sim::Profile& profile, const DifferentialOptions& options)
     : profile_(profile),
       options_(options),
-      model_(options.model_profile != nullptr ? *options.model_profile : profile,
-             options.devices) {}
+      model_(options.model_profile != nullptr ? *options.model_profile : profile, options.devices) {
+}
 
 Differential::~Differential() = default;
 
@@ -43,8 +43,8 @@ Differential::~Differential() = default;
 bool Differential::prepare() {
   if (driver_ == nullptr || programs_on_machine_ >= options_.programs_per_machine) {
     runner_.reset();
-    driver_ = std::make_unique<sim::SimDriver>(profile_,
-                                               sim::SimOptions{.devices = options_.devices});
+    driver_ =
+        std::make_unique<sim::SimDriver>(profile_, sim::SimOptions{.devices = options_.devices});
     runner_ = std::make_unique<ProgramRunner>(*driver_, profile_.granularity_minimum);
     ++machines_;
     programs_on_machine_ = 0;
@@ -76,10 +76,9 @@ bool Differential::compare_books() {
                        std::to_string(of.reserved.value()) + " bytes, " +
                        std::to_string(of.mappings) + " mappings (" +
                        std::to_string(of.accessible_mappings) + " with access), " +
-                       std::to_string(of.allocations) + " memories, " +
-                       std::to_string(of.handles) + " handles, " +
-                       std::to_string(of.legacy_allocations) + " other allocations, " +
-                       std::to_string(of.contexts) + " contexts, free";
+                       std::to_string(of.allocations) + " memories, " + std::to_string(of.handles) +
+                       " handles, " + std::to_string(of.legacy_allocations) +
+                       " other allocations, " + std::to_string(of.contexts) + " contexts, free";
     for (const MemoryInfo& device : of.devices) {
       text += " " + std::to_string(device.free.value());
     }
@@ -89,8 +88,7 @@ bool Differential::compare_books() {
   return false;
 }
 
-bool Differential::step(const testing::Op& op, const Arguments& arguments,
-                        const Outcome& outcome) {
+bool Differential::step(const testing::Op& op, const Arguments& arguments, const Outcome& outcome) {
   ++calls_;
   if (!model_.step(op, arguments, outcome)) [[unlikely]] {
     what_ = model_.mismatch();
@@ -112,10 +110,10 @@ bool Differential::probe(const testing::Op& op, std::uint64_t address) {
 
 bool Differential::probe_address(std::uint64_t address) {
   constexpr std::array attributes = {
-      PointerAttribute::memory_type,     PointerAttribute::device_pointer,
-      PointerAttribute::device_ordinal,  PointerAttribute::range_start_addr,
-      PointerAttribute::range_size,      PointerAttribute::allowed_handle_types,
-      PointerAttribute::access_flags,    PointerAttribute::mapping_base_addr,
+      PointerAttribute::memory_type,    PointerAttribute::device_pointer,
+      PointerAttribute::device_ordinal, PointerAttribute::range_start_addr,
+      PointerAttribute::range_size,     PointerAttribute::allowed_handle_types,
+      PointerAttribute::access_flags,   PointerAttribute::mapping_base_addr,
       PointerAttribute::mapping_size,
   };
   for (std::int32_t device = 0; device < options_.devices; ++device) {
@@ -201,9 +199,9 @@ bool Differential::is_as_new() const {
   const ModelState& state = model_.state();
   const auto alive = std::count_if(state.contexts.begin(), state.contexts.end(),
                                    [](const ModelContext& of) { return of.is_alive; });
-  const auto found = std::find_if(
-      state.contexts.begin(), state.contexts.end(),
-      [this](const ModelContext& of) { return of.handle == primary_ && of.is_alive; });
+  const auto found =
+      std::find_if(state.contexts.begin(), state.contexts.end(),
+                   [this](const ModelContext& of) { return of.handle == primary_ && of.is_alive; });
   if (found == state.contexts.end()) {
     return false;
   }
@@ -259,6 +257,9 @@ std::optional<Difference> Differential::run(const Program& program) {
   }
   if (is_same) {
     return std::nullopt;
+  }
+  if (at < outcomes_.size() && outcomes_[at].code != model_.expected_code()) {
+    outcomes_[at] = {.code = model_.expected_code()};
   }
   return Difference{.at = at, .what = what_, .outcomes = outcomes_};
 }

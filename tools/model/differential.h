@@ -1,7 +1,7 @@
 // Differential: runs programs on the simulator and the naive model side by side.
 //
 // A simulated machine serves many programs: it is kept as long as each undid all that it did, and
-// made anew otherwise. Where a difference shows only after other programs, `trail` has them.
+// made anew otherwise. So a difference may depend on the programs before.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct DifferentialOptions {
 struct Difference {
   std::size_t at = 0;  // the operation
   std::string what;
-  // The call's answers, for what is printed.
+  // What is right: the answers up to there, and what the model says to that call.
   std::vector<testing::Outcome> outcomes;
 };
 

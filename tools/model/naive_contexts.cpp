@@ -201,8 +201,7 @@ ErrorCode NaiveModel::enable_peer(const Op& op) {
   const auto is_primary_of = [&](const ModelContext& context) {
     return context.is_alive && context.is_primary && context.device == op.device;
   };
-  const auto found =
-      std::find_if(state_.contexts.begin(), state_.contexts.end(), is_primary_of);
+  const auto found = std::find_if(state_.contexts.begin(), state_.contexts.end(), is_primary_of);
   if (found == state_.contexts.end()) {
     return ErrorCode::invalid_context;
   }
@@ -210,8 +209,7 @@ ErrorCode NaiveModel::enable_peer(const Op& op) {
   if (context.device == found->device || !can_reach(context.device, found->device)) {
     return ErrorCode::peer_access_unsupported;
   }
-  if (std::find(context.peers.begin(), context.peers.end(), found->handle) !=
-      context.peers.end()) {
+  if (std::find(context.peers.begin(), context.peers.end(), found->handle) != context.peers.end()) {
     return ErrorCode::peer_access_already_enabled;
   }
   context.peers.push_back(found->handle);
@@ -271,8 +269,7 @@ ErrorCode NaiveModel::judge_context(const Op& op, const Arguments& arguments,
       if (!is_device(op.device)) {
         return ErrorCode::invalid_device;
       }
-      std::uint64_t& references =
-          state_.primary_references[static_cast<std::size_t>(op.device)];
+      std::uint64_t& references = state_.primary_references[static_cast<std::size_t>(op.device)];
       if (references == 0) {
         return ErrorCode::invalid_context;
       }

@@ -49,11 +49,10 @@ bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std
     next += part;
     if (block->kind == BlockKind::legacy) {
       ModelLegacy& legacy = *legacy_at(block->begin);
-      const bool is_near =
-          legacy.kind == LegacyKind::managed || legacy.kind == LegacyKind::host ||
-          legacy.device == context.device ||
-          std::find(context.peers.begin(), context.peers.end(), legacy.context) !=
-              context.peers.end();
+      const bool is_near = legacy.kind == LegacyKind::managed || legacy.kind == LegacyKind::host ||
+                           legacy.device == context.device ||
+                           std::find(context.peers.begin(), context.peers.end(), legacy.context) !=
+                               context.peers.end();
       // Copies go between any two devices.
       if (!is_near && toucher != Toucher::copy) {
         return false;

@@ -61,11 +61,10 @@ bool NaiveModel::fits_in_heap(std::uint64_t rounded, std::uint64_t context,
           block.size - (begin - block.begin) < rounded) {
         return false;
       }
-      return std::none_of(
-          state_.legacy.begin(), state_.legacy.end(), [&](const ModelLegacy& part) {
-            return part.begin < begin + rounded &&
-                   begin < part.begin + rounded_up(part.size, alignment);
-          });
+      return std::none_of(state_.legacy.begin(), state_.legacy.end(), [&](const ModelLegacy& part) {
+        return part.begin < begin + rounded &&
+               begin < part.begin + rounded_up(part.size, alignment);
+      });
     };
     if (is_free(block.begin)) {
       return true;
@@ -110,8 +109,7 @@ void NaiveModel::add_legacy(std::uint64_t begin, std::uint64_t size, LegacyKind 
                            .kind = kind,
                            .context = context.handle,
                            .device = context.device});
-  state_.blocks.push_back(
-      {.begin = begin, .size = size, .kind = BlockKind::legacy, .legacy = id});
+  state_.blocks.push_back({.begin = begin, .size = size, .kind = BlockKind::legacy, .legacy = id});
 }
 
 ErrorCode NaiveModel::take_heap_block(std::uint64_t size, LegacyKind kind,
@@ -135,8 +133,8 @@ ErrorCode NaiveModel::take_heap_block(std::uint64_t size, LegacyKind kind,
     return has_room_for_addresses(block, granularity) ? ok : ErrorCode::out_of_memory;
   }
   check_place(outcome.value, block, granularity);
-  state_.heap_blocks.push_back({outcome.value, block, is_pool ? 0 : context.handle,
-                                context.device});
+  state_.heap_blocks.push_back(
+      {outcome.value, block, is_pool ? 0 : context.handle, context.device});
   return ok;
 }
 

@@ -87,11 +87,10 @@ ErrorCode NaiveModel::map(const Op& op, const Arguments& arguments) {
     return ErrorCode::invalid_value;
   }
   ++handle->mappings;
-  state_.blocks.push_back(
-      {.begin = arguments.address,
-       .size = arguments.size,
-       .handle = static_cast<std::size_t>(handle - state_.handles.data()),
-       .offset = arguments.extra});
+  state_.blocks.push_back({.begin = arguments.address,
+                           .size = arguments.size,
+                           .handle = static_cast<std::size_t>(handle - state_.handles.data()),
+                           .offset = arguments.extra});
   return ok;
 }
 
@@ -115,12 +114,11 @@ ErrorCode NaiveModel::mappings_to_set(const Arguments& arguments, std::vector<st
   const std::uint64_t end = arguments.address + arguments.size;
   const ModelBlock* first = block_at(arguments.address);
   const ModelBlock* last = block_at(end - 1);
-  if (first == nullptr || first->kind != BlockKind::mapping ||
-      first->begin != arguments.address || last == nullptr || last->end() != end) {
+  if (first == nullptr || first->kind != BlockKind::mapping || first->begin != arguments.address ||
+      last == nullptr || last->end() != end) {
     return ErrorCode::invalid_value;
   }
-  if (!profile_.quirks.set_access_stops_at_hole &&
-      !is_covered(arguments.address, arguments.size)) {
+  if (!profile_.quirks.set_access_stops_at_hole && !is_covered(arguments.address, arguments.size)) {
     return ErrorCode::invalid_value;
   }
   for (std::uint64_t next = arguments.address; next < end;) {

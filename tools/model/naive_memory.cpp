@@ -25,12 +25,12 @@ bool overlap(std::uint64_t begin, std::uint64_t size, std::uint64_t other,
 
 // What any place that the driver chooses must fulfil.
 void NaiveModel::check_place(std::uint64_t begin, std::uint64_t size, std::uint64_t alignment) {
-  const bool is_inside = std::any_of(
-      profile_.address_windows.begin(), profile_.address_windows.end(),
-      [&](const AddressRange& window) {
-        return begin >= window.begin().value() && size <= window.size().value() &&
-               begin + size <= window.end().value();
-      });
+  const bool is_inside =
+      std::any_of(profile_.address_windows.begin(), profile_.address_windows.end(),
+                  [&](const AddressRange& window) {
+                    return begin >= window.begin().value() && size <= window.size().value() &&
+                           begin + size <= window.end().value();
+                  });
   if (!is_inside) {
     complain("the place is in no window of addresses");
   }
@@ -65,10 +65,10 @@ bool NaiveModel::has_room_for_addresses(std::uint64_t size, std::uint64_t alignm
   for (const ModelBlock& other : state_.blocks) {
     taken.push_back({other.begin, other.size});
   }
-  std::sort(taken.begin(), taken.end(), [](const ModelReservation& left,
-                                           const ModelReservation& right) {
-    return left.begin < right.begin;
-  });
+  std::sort(taken.begin(), taken.end(),
+            [](const ModelReservation& left, const ModelReservation& right) {
+              return left.begin < right.begin;
+            });
   for (const AddressRange& window : profile_.address_windows) {
     const bool is_last = window.end() == profile_.address_windows.back().end();
     const std::uint64_t end =
@@ -157,17 +157,16 @@ ErrorCode NaiveModel::check_properties(const AllocationProperties& properties) c
       location.type == LocationType::host || location.type == LocationType::host_numa;
   const bool is_special =
       properties.compression != Compression::none || properties.gpu_direct_rdma_capable != 0;
-  const bool is_right =
-      properties.type == AllocationType::pinned &&
-      (properties.compression == Compression::none || profile_.compression) &&
-      (types & known_types & ~takes) == 0 &&
-      !(has_unknown && !profile_.quirks.ignores_unknown_handle_types) &&
-      (on_device || (on_host && profile_.host_locations)) &&
-      !(location.type == LocationType::host && (types & known_types) != 0) &&
-      !(location.type == LocationType::host_numa &&
-        (location.id < 0 || location.id >= profile_.host_numa_nodes)) &&
-      !(on_host && is_special) &&
-      !((properties.usage & 1U) != 0 && (is_special || types != 0));
+  const bool is_right = properties.type == AllocationType::pinned &&
+                        (properties.compression == Compression::none || profile_.compression) &&
+                        (types & known_types & ~takes) == 0 &&
+                        !(has_unknown && !profile_.quirks.ignores_unknown_handle_types) &&
+                        (on_device || (on_host && profile_.host_locations)) &&
+                        !(location.type == LocationType::host && (types & known_types) != 0) &&
+                        !(location.type == LocationType::host_numa &&
+                          (location.id < 0 || location.id >= profile_.host_numa_nodes)) &&
+                        !(on_host && is_special) &&
+                        !((properties.usage & 1U) != 0 && (is_special || types != 0));
   return is_right ? ok : ErrorCode::invalid_value;
 }
 
@@ -204,9 +203,8 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
   if (asked.location.type == LocationType::host) {
     memory.properties.location = {.type = LocationType::host_numa, .id = 0};
   }
-  state_.handles.push_back({.value = outcome.value,
-                            .object = state_.memories.size(),
-                            .is_tile_pool = asked.usage != 0});
+  state_.handles.push_back(
+      {.value = outcome.value, .object = state_.memories.size(), .is_tile_pool = asked.usage != 0});
   state_.memories.push_back(std::move(memory));
   return ok;
 }
@@ -320,16 +318,14 @@ ErrorCode NaiveModel::import_memory(const Arguments& arguments, const Outcome& o
     return arguments.object == 0 ? ErrorCode::invalid_value : ErrorCode::unknown;
   }
   check_new_handle(outcome.value);
-  state_.handles.push_back(
-      {.value = outcome.value, .object = found->memory, .is_imported = true});
+  state_.handles.push_back({.value = outcome.value, .object = found->memory, .is_imported = true});
   return ok;
 }
 
 ErrorCode NaiveModel::close_descriptor(const Arguments& arguments) {
-  const std::size_t closed =
-      std::erase_if(state_.descriptors, [&](const ModelState::Descriptor& open) {
-        return open.number == arguments.object;
-      });
+  const std::size_t closed = std::erase_if(
+      state_.descriptors,
+      [&](const ModelState::Descriptor& open) { return open.number == arguments.object; });
   expect(closed);
   let_memory_go();
   return ok;

@@ -92,6 +92,7 @@ bool NaiveModel::step(const Op& op, const Arguments& arguments, const Outcome& o
   has_second_ = false;
   mismatch_.clear();
   const ErrorCode code = judge(op, arguments, outcome);
+  code_ = code;
   if (code != outcome.code) [[unlikely]] {
     const auto name = [](ErrorCode of) { return of == ok ? std::string("OK") : code_name(of); };
     mismatch_ = "the model says " + name(code) + ", the driver " + name(outcome.code);

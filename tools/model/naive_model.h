@@ -1,5 +1,5 @@
-// NaiveModel: what a driver must answer, worked out in the plainest way: lists, searched from end to
-// end, and counts that are counted anew. It shares no code with the simulator; of a profile it
+// NaiveModel: what a driver must answer, worked out in the plainest way: lists, searched from end
+// to end, and counts that are counted anew. It shares no code with the simulator; of a profile it
 // reads the figures and quirks. Written from driver.h's comments and docs/fidelity.md.
 //
 // It watches a driver: each step takes an operation, its operands and the driver's answer, says
@@ -184,6 +184,8 @@ class NaiveModel {
   // Judges an answer. False: it was wrong, and `mismatch` says how; the state is of no use then.
   [[nodiscard]] bool step(const Op& op, const Arguments& arguments, const Outcome& outcome);
   [[nodiscard]] const std::string& mismatch() const noexcept { return mismatch_; }
+  // The code that the last operation had to give.
+  [[nodiscard]] ErrorCode expected_code() const noexcept { return code_; }
 
   [[nodiscard]] const ModelState& state() const noexcept { return state_; }
   [[nodiscard]] const sim::Profile& profile() const noexcept { return profile_; }
@@ -273,7 +275,8 @@ class NaiveModel {
   [[nodiscard]] bool cuts_block(std::uint64_t begin, std::uint64_t size) const noexcept;
   [[nodiscard]] bool is_covered(std::uint64_t begin, std::uint64_t size) const noexcept;
   std::size_t unmap_inside(std::uint64_t begin, std::uint64_t size);
-  [[nodiscard]] ErrorCode mappings_to_set(const Arguments& arguments, std::vector<std::size_t>& run);
+  [[nodiscard]] ErrorCode mappings_to_set(const Arguments& arguments,
+                                          std::vector<std::size_t>& run);
   [[nodiscard]] ErrorCode check_reach(const ModelBlock& mapping,
                                       const AccessDescriptor& descriptor) const;
   [[nodiscard]] bool has_room_for_addresses(std::uint64_t size, std::uint64_t alignment) const;
@@ -344,6 +347,7 @@ class NaiveModel {
   std::uint64_t value_ = 0;
   std::uint64_t second_ = 0;
   std::string mismatch_;
+  ErrorCode code_ = ok;
   mutable std::vector<Segment> segments_;
   std::vector<std::uint8_t> bytes_;
   std::vector<std::byte> read_;  // what the last read got

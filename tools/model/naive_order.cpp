@@ -1,5 +1,5 @@
-// Virtual time, streams and events of the naive model. Work is a list; what is due runs in the order
-// of its ends.
+// Virtual time, streams and events of the naive model. Work is a list; what is due runs in the
+// order of its ends.
 #include <algorithm>
 #include <limits>
 
@@ -33,11 +33,10 @@ std::uint64_t NaiveModel::cost_of(Call call, std::uint64_t size) const {
 
 void NaiveModel::advance_to(std::uint64_t time) {
   while (!state_.work.empty()) {
-    const auto next = std::min_element(state_.work.begin(), state_.work.end(),
-                                       [](const ModelWork& left, const ModelWork& right) {
-                                         return left.end != right.end ? left.end < right.end
-                                                                      : left.order < right.order;
-                                       });
+    const auto next = std::min_element(
+        state_.work.begin(), state_.work.end(), [](const ModelWork& left, const ModelWork& right) {
+          return left.end != right.end ? left.end < right.end : left.order < right.order;
+        });
     if (next->end > time) {
       break;
     }
@@ -236,9 +235,8 @@ ErrorCode NaiveModel::judge_order(const Op& op, const Arguments& arguments,
         complain("the handle is another's");
       }
       if (is_stream) {
-        state_.streams.push_back({.handle = outcome.value,
-                                  .context = current_context(),
-                                  .is_blocking = op.choice == 0});
+        state_.streams.push_back(
+            {.handle = outcome.value, .context = current_context(), .is_blocking = op.choice == 0});
       } else {
         state_.events.push_back({.handle = outcome.value, .context = current_context()});
       }

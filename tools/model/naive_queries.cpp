@@ -50,9 +50,8 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
   }
   const bool lies_on_host = is_mapping ? properties.location.type == LocationType::host_numa
                                        : legacy->kind == LegacyKind::host;
-  const AccessFlags flags =
-      is_mapping ? block->access[static_cast<std::size_t>(current_device())]
-                 : AccessFlags::read_write;
+  const AccessFlags flags = is_mapping ? block->access[static_cast<std::size_t>(current_device())]
+                                       : AccessFlags::read_write;
   const ModelReservation* reservation = is_mapping ? reservation_at(address) : nullptr;
   const ModelHeapBlock* heap = is_mapping ? nullptr : heap_block_around(*legacy);
   const std::uint64_t granularity = profile_.granularity_minimum.value();
@@ -130,8 +129,8 @@ ErrorCode NaiveModel::judge_query(const Op& op, const Arguments& arguments) {
     default: {
       enter(Call::pointer_get_attribute);
       bool is_free = false;
-      const Outcome expected = expected_attribute(
-          arguments.address, static_cast<PointerAttribute>(op.choice), is_free);
+      const Outcome expected =
+          expected_attribute(arguments.address, static_cast<PointerAttribute>(op.choice), is_free);
       if (!is_free) {
         expect(expected.value);
       }
@@ -156,9 +155,8 @@ ErrorCode NaiveModel::judge_multicast(const Op& op, const Arguments& arguments,
       return ErrorCode::invalid_value;
     }
     check_new_handle(outcome.value);
-    state_.handles.push_back({.value = outcome.value,
-                              .object = state_.multicasts.size(),
-                              .is_multicast = true});
+    state_.handles.push_back(
+        {.value = outcome.value, .object = state_.multicasts.size(), .is_multicast = true});
     state_.multicasts.push_back({.device_count = count, .size = arguments.size});
     return ok;
   }
@@ -188,12 +186,11 @@ ErrorCode NaiveModel::judge_multicast(const Op& op, const Arguments& arguments,
     if (!is_device(op.device)) {
       return ErrorCode::invalid_device;
     }
-    const auto found = std::find_if(multicast.bindings.begin(), multicast.bindings.end(),
-                                    [&](const ModelBinding& binding) {
-                                      return binding.device == op.device &&
-                                             binding.offset == arguments.extra &&
-                                             binding.size == arguments.size;
-                                    });
+    const auto found = std::find_if(
+        multicast.bindings.begin(), multicast.bindings.end(), [&](const ModelBinding& binding) {
+          return binding.device == op.device && binding.offset == arguments.extra &&
+                 binding.size == arguments.size;
+        });
     if (found == multicast.bindings.end()) {
       return ErrorCode::invalid_value;
     }
@@ -225,8 +222,7 @@ ErrorCode NaiveModel::judge_multicast(const Op& op, const Arguments& arguments,
       return ErrorCode::invalid_value;
     }
   }
-  multicast.bindings.push_back(
-      {location.id, arguments.extra, arguments.size, bound->object, 0});
+  multicast.bindings.push_back({location.id, arguments.extra, arguments.size, bound->object, 0});
   return ok;
 }
 

@@ -100,12 +100,12 @@ void ProgramGenerator::Maker::break_rule(Op& op) {
   }
   switch (1U << choices_.bit_of(fields)) {
     case uses_object:
-      op.object = choices_.chance(20) ? no_slot
-                                      : static_cast<std::uint8_t>(choices_.below(slots_max));
+      op.object =
+          choices_.chance(20) ? no_slot : static_cast<std::uint8_t>(choices_.below(slots_max));
       break;
     case uses_other:
-      op.other = static_cast<std::uint8_t>(choices_.below(op.kind == OpKind::set_access ? 0x40U
-                                                                                       : 16U));
+      op.other =
+          static_cast<std::uint8_t>(choices_.below(op.kind == OpKind::set_access ? 0x40U : 16U));
       break;
     case uses_place:
       break_place(op.place);
@@ -132,7 +132,8 @@ void ProgramGenerator::Maker::break_rule(Op& op) {
       op.value = static_cast<std::uint8_t>(choices_.below(32));
       break;
     default:
-      op.flags = op.flags == 0 ? static_cast<std::uint8_t>(choices_.between(1, 2)) : std::uint8_t{0};
+      op.flags =
+          op.flags == 0 ? static_cast<std::uint8_t>(choices_.between(1, 2)) : std::uint8_t{0};
       break;
   }
 }

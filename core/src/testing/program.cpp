@@ -69,8 +69,8 @@ void normalize_sizes(Op& op) noexcept {
     case OpKind::alloc_managed:
     case OpKind::host_alloc:
       op.size.unit = SizeUnit::kibibytes;
-      op.size.count = static_cast<std::int16_t>(std::max<int>(op.size.count, 0) %
-                                                (host_kibibytes_max + 1));
+      op.size.count =
+          static_cast<std::int16_t>(std::max<int>(op.size.count, 0) % (host_kibibytes_max + 1));
       op.size.bytes = static_cast<std::int8_t>(std::max<int>(op.size.bytes, 0));
       break;
     case OpKind::launch:
@@ -146,8 +146,9 @@ void normalize(Op& op) noexcept {
   keep(uses_choice, op.choice, blank.choice);
   keep(uses_value, op.value, blank.value);
   keep(uses_flags, op.flags, blank.flags);
-  op.result = result_of(op.kind) == SlotKind::none ? std::uint8_t{0}
-                                                   : static_cast<std::uint8_t>(op.result % slots_max);
+  op.result = result_of(op.kind) == SlotKind::none
+                  ? std::uint8_t{0}
+                  : static_cast<std::uint8_t>(op.result % slots_max);
   op.object = normal_slot(op.object);
   if (other_of(op.kind) != SlotKind::none) {
     op.other = normal_slot(op.other);

@@ -70,8 +70,8 @@ constexpr bool is_rare(OpKind kind) noexcept {
 
 void ProgramGenerator::Maker::draw_weights() {
   // Half of the kinds, but always what all else needs.
-  std::uint64_t kept = std::uint64_t{choices_.below(1U << 31U)} |
-                       std::uint64_t{choices_.below(1U << 31U)} << 31U;
+  std::uint64_t kept =
+      std::uint64_t{choices_.below(1U << 31U)} | std::uint64_t{choices_.below(1U << 31U)} << 31U;
   for (const OpKind kind : {OpKind::reserve, OpKind::create, OpKind::map}) {
     kept |= std::uint64_t{1} << static_cast<unsigned>(kind);
   }

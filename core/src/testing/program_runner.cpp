@@ -52,8 +52,8 @@ Outcome outcome_of(const AllocationProperties& properties) noexcept {
 AllocationProperties properties_of(const Op& op) noexcept {
   const unsigned bits = op.other == no_slot ? 0U : op.other;
   AllocationProperties properties;
-  properties.type = (bits & create_managed_type) != 0 ? AllocationType::managed
-                                                      : AllocationType::pinned;
+  properties.type =
+      (bits & create_managed_type) != 0 ? AllocationType::managed : AllocationType::pinned;
   properties.requested_handle_types = static_cast<HandleTypes>(op.value);
   properties.location = {.type = static_cast<LocationType>(op.choice), .id = op.device};
   properties.compression =
@@ -95,9 +95,8 @@ void ProgramRunner::forget() {
 }
 
 std::uint64_t ProgramRunner::value_of(SlotKind kind, std::uint8_t slot) const noexcept {
-  return kind == SlotKind::none || slot >= slots_max
-             ? 0
-             : slots_[static_cast<std::size_t>(kind)][slot];
+  return kind == SlotKind::none || slot >= slots_max ? 0
+                                                     : slots_[static_cast<std::size_t>(kind)][slot];
 }
 
 std::uint64_t ProgramRunner::primary(std::int8_t device) const noexcept {
@@ -237,14 +236,14 @@ Outcome ProgramRunner::run_context(const Op& op) {
     case OpKind::ctx_none:
       return outcome_of(driver_.ctx_set_current(ContextHandle()));
     case OpKind::peer_can:
-      return outcome_of(driver_.device_can_access_peer(
-          {.device = device, .peer = DeviceOrdinal(op.other)}));
+      return outcome_of(
+          driver_.device_can_access_peer({.device = device, .peer = DeviceOrdinal(op.other)}));
     case OpKind::peer_enable:
       return outcome_of(
           driver_.ctx_enable_peer_access({.peer = ContextHandle(primary(op.device))}));
     case OpKind::limit_set:
-      return outcome_of(driver_.ctx_set_limit({.limit = static_cast<ContextLimit>(op.choice),
-                                               .value = Bytes(arguments_.extra)}));
+      return outcome_of(driver_.ctx_set_limit(
+          {.limit = static_cast<ContextLimit>(op.choice), .value = Bytes(arguments_.extra)}));
     case OpKind::limit_get:
       return outcome_of(driver_.ctx_get_limit(static_cast<ContextLimit>(op.choice)));
     default:
@@ -288,18 +287,15 @@ Outcome ProgramRunner::run_memory(const Op& op) {
     case OpKind::release:
       return outcome_of(driver_.mem_release(handle));
     case OpKind::properties: {
-      const auto properties =
-          driver_.mem_get_allocation_properties_from_handle({.handle = handle});
+      const auto properties = driver_.mem_get_allocation_properties_from_handle({.handle = handle});
       return properties ? testing::outcome_of(*properties)
                         : Outcome{.code = properties.error().code};
     }
     case OpKind::retain:
       return outcome_of(driver_.mem_retain_allocation_handle(DeviceAddress(arguments_.address)));
     case OpKind::export_fd: {
-      const auto exported =
-          driver_.mem_export_to_shareable_handle({.handle = handle,
-                                                  .type = static_cast<HandleTypes>(op.value),
-                                                  .flags = op.flags});
+      const auto exported = driver_.mem_export_to_shareable_handle(
+          {.handle = handle, .type = static_cast<HandleTypes>(op.value), .flags = op.flags});
       if (!exported) {
         return {.code = exported.error().code};
       }
@@ -316,19 +312,17 @@ Outcome ProgramRunner::run_memory(const Op& op) {
 
 Outcome ProgramRunner::set_access(const Op& op) {
   std::array<AccessDescriptor, 2> descriptors = {};
-  descriptors[0] = {
-      .location = {.type = static_cast<LocationType>(op.choice), .id = op.device},
-      .flags = static_cast<AccessFlags>(op.value)};
+  descriptors[0] = {.location = {.type = static_cast<LocationType>(op.choice), .id = op.device},
+                    .flags = static_cast<AccessFlags>(op.value)};
   std::size_t count = 1;
   if (op.other != no_slot) {
     descriptors[1] = {.location = on_device(DeviceOrdinal(op.other >> 4U)),
                       .flags = static_cast<AccessFlags>(op.other & 0x0fU)};
     count = 2;
   }
-  return outcome_of(
-      driver_.mem_set_access({.address = DeviceAddress(arguments_.address),
-                              .size = Bytes(arguments_.size),
-                              .descriptors = std::span(descriptors).first(count)}));
+  return outcome_of(driver_.mem_set_access({.address = DeviceAddress(arguments_.address),
+                                            .size = Bytes(arguments_.size),
+                                            .descriptors = std::span(descriptors).first(count)}));
 }
 
 Outcome ProgramRunner::run_mapping(const Op& op) {
@@ -357,8 +351,7 @@ Outcome ProgramRunner::free_memory() {
   if (arguments_.other == 0) {
     return outcome_of(driver_.mem_free(DeviceAddress(address)));
   }
-  const Outcome outcome =
-      outcome_of(driver_.mem_free_host(std::bit_cast<std::byte*>(address)));
+  const Outcome outcome = outcome_of(driver_.mem_free_host(std::bit_cast<std::byte*>(address)));
   if (const auto found = std::find(host_memory_.begin(), host_memory_.end(), address);
       outcome.is_ok() && found != host_memory_.end()) {
     host_memory_.erase(found);
@@ -375,9 +368,9 @@ Outcome ProgramRunner::run_allocation(const Op& op) {
     case OpKind::alloc_pitch: {
       const auto allocated = driver_.mem_alloc_pitch(
           {.width = size, .height = arguments_.extra, .element_size = op.value});
-      return allocated ? Outcome{.value = allocated->address.value(),
-                                 .second = allocated->pitch.value()}
-                       : Outcome{.code = allocated.error().code};
+      return allocated
+                 ? Outcome{.value = allocated->address.value(), .second = allocated->pitch.value()}
+                 : Outcome{.code = allocated.error().code};
     }
     case OpKind::alloc_managed:
       return outcome_of(driver_.mem_alloc_managed({.size = size}));
@@ -388,8 +381,8 @@ Outcome ProgramRunner::run_allocation(const Op& op) {
     case OpKind::free:
       return free_memory();
     default:
-      return outcome_of(driver_.mem_free_async(
-          {.address = DeviceAddress(arguments_.address), .stream = stream}));
+      return outcome_of(
+          driver_.mem_free_async({.address = DeviceAddress(arguments_.address), .stream = stream}));
   }
 }
 
@@ -427,16 +420,16 @@ Outcome ProgramRunner::run_data(const Op& op) {
           outcome_of(driver_.memcpy_dtoh({.destination = bytes, .source = address}));
       const bool match = std::all_of(bytes.begin(), bytes.end(),
                                      [&](std::byte byte) { return byte == std::byte{op.value}; });
-      return outcome.is_ok() ? Outcome{.value = match ? 1U : 0U,
-                                       .second = hash_of(bytes.data(), bytes.size())}
-                             : outcome;
+      return outcome.is_ok()
+                 ? Outcome{.value = match ? 1U : 0U, .second = hash_of(bytes.data(), bytes.size())}
+                 : outcome;
     }
     case OpKind::dtod: {
       const MemcpyDtodRequest copy = {
           .destination = address, .source = DeviceAddress(arguments_.source), .size = size};
       if (op.flags != 0) {
-        return outcome_of(driver_.memcpy_dtod_async(
-            {.copy = copy, .stream = StreamHandle(arguments_.other)}));
+        return outcome_of(
+            driver_.memcpy_dtod_async({.copy = copy, .stream = StreamHandle(arguments_.other)}));
       }
       const Status status = driver_.memcpy_dtod(copy);
       return outcome_of(status ? driver_.ctx_synchronize() : status);
@@ -491,23 +484,21 @@ Outcome ProgramRunner::run_multicast(const Op& op) {
   const AllocationHandle object(arguments_.object);
   switch (op.kind) {
     case OpKind::mc_create:
-      return outcome_of(
-          driver_.multicast_create({.device_count = static_cast<std::uint32_t>(op.device),
-                                    .size = Bytes(arguments_.size)}));
+      return outcome_of(driver_.multicast_create(
+          {.device_count = static_cast<std::uint32_t>(op.device), .size = Bytes(arguments_.size)}));
     case OpKind::mc_add:
-      return outcome_of(driver_.multicast_add_device(
-          {.multicast = object, .device = DeviceOrdinal(op.device)}));
+      return outcome_of(
+          driver_.multicast_add_device({.multicast = object, .device = DeviceOrdinal(op.device)}));
     case OpKind::mc_bind:
       return outcome_of(driver_.multicast_bind_mem({.multicast = object,
                                                     .multicast_offset = Bytes(arguments_.extra),
                                                     .memory = AllocationHandle(arguments_.other),
                                                     .size = Bytes(arguments_.size)}));
     default:
-      return outcome_of(
-          driver_.multicast_unbind({.multicast = object,
-                                    .device = DeviceOrdinal(op.device),
-                                    .multicast_offset = Bytes(arguments_.extra),
-                                    .size = Bytes(arguments_.size)}));
+      return outcome_of(driver_.multicast_unbind({.multicast = object,
+                                                  .device = DeviceOrdinal(op.device),
+                                                  .multicast_offset = Bytes(arguments_.extra),
+                                                  .size = Bytes(arguments_.size)}));
   }
 }
 

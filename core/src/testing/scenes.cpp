@@ -326,11 +326,21 @@ void ProgramGenerator::Maker::order_streams() {
 void ProgramGenerator::Maker::play_scene() {
   // The first ones more often: what they reach, nothing else does.
   constexpr std::array scenes = {
-      &Maker::fill_memory,      &Maker::fill_addresses,   &Maker::fragment,
-      &Maker::unmap_several,    &Maker::grant_over_hole,  &Maker::remap,
-      &Maker::alias,            &Maker::leave_reservation, &Maker::unmap_under_work,
-      &Maker::fault,            &Maker::order_streams,    &Maker::reach_peer,
-      &Maker::end_contexts,     &Maker::multicast,        &Maker::share,
+      &Maker::fill_memory,
+      &Maker::fill_addresses,
+      &Maker::fragment,
+      &Maker::unmap_several,
+      &Maker::grant_over_hole,
+      &Maker::remap,
+      &Maker::alias,
+      &Maker::leave_reservation,
+      &Maker::unmap_under_work,
+      &Maker::fault,
+      &Maker::order_streams,
+      &Maker::reach_peer,
+      &Maker::end_contexts,
+      &Maker::multicast,
+      &Maker::share,
       &Maker::fill_page_tables,
   };
   const std::uint32_t drawn = choices_.below(64);

@@ -62,8 +62,8 @@ void Sketch::set(SlotKind kind, unsigned slot, bool live, bool held) noexcept {
 void Sketch::apply_result(const Op& op, bool is_likely) {
   switch (op.kind) {
     case OpKind::reserve:
-      reservations_[op.result] = {.size = op.size,
-                                  .granules = is_likely ? whole_granules(op.size) : std::int16_t{0}};
+      reservations_[op.result] = {
+          .size = op.size, .granules = is_likely ? whole_granules(op.size) : std::int16_t{0}};
       break;
     case OpKind::create:
       memories_[op.result] = {.granules = whole_granules(op.size),
@@ -73,8 +73,7 @@ void Sketch::apply_result(const Op& op, bool is_likely) {
                               .is_on_host = op.choice != 1};
       break;
     case OpKind::mc_create:
-      memories_[op.result] = {
-          .granules = whole_granules(op.size), .owed = 1, .is_multicast = true};
+      memories_[op.result] = {.granules = whole_granules(op.size), .owed = 1, .is_multicast = true};
       break;
     case OpKind::import_fd:
     case OpKind::retain: {
@@ -139,11 +138,10 @@ void Sketch::apply_unmap(const Op& op, bool is_likely) {
   }
   std::erase_if(mappings_, [&](const Mapping& mapping) {
     const bool is_exact = mapping.place == op.place && mapping.size == op.size;
-    const bool is_inside = mapping.is_known && is_plain(op.place) &&
-                           mapping.place.slot == op.place.slot &&
-                           mapping.place.granules >= op.place.granules &&
-                           mapping.place.granules + mapping.size.count <=
-                               op.place.granules + whole_granules(op.size);
+    const bool is_inside =
+        mapping.is_known && is_plain(op.place) && mapping.place.slot == op.place.slot &&
+        mapping.place.granules >= op.place.granules &&
+        mapping.place.granules + mapping.size.count <= op.place.granules + whole_granules(op.size);
     if (is_inside || (is_exact && mapping.is_known)) {
       take(mapping, false);
     }
@@ -273,13 +271,13 @@ void Sketch::drain_contexts(std::vector<Op>& ops) const {
   }
   for (std::size_t device = 0; device < retained_.size(); ++device) {
     for (unsigned i = 0; i < retained_[device]; ++i) {
-      ops.push_back(
-          {.kind = OpKind::ctx_release, .device = static_cast<std::int8_t>(device)});
+      ops.push_back({.kind = OpKind::ctx_release, .device = static_cast<std::int8_t>(device)});
     }
   }
 }
 
-// Users of things first: work, mappings, references, addresses, other memory, descriptors, contexts.
+// Users of things first: work, mappings, references, addresses, other memory, descriptors,
+// contexts.
 void Sketch::drain(std::vector<Op>& ops) const {
   if (is_home_released_ || is_home_reset_) {
     ops.push_back({.kind = OpKind::ctx_retain});
@@ -308,15 +306,14 @@ void Sketch::drain(std::vector<Op>& ops) const {
     }
   });
   each(SlotKind::reservation, [&](unsigned slot) {
-    ops.push_back({.kind = OpKind::address_free,
-                   .place = {.base = SlotKind::reservation,
-                             .slot = static_cast<std::uint8_t>(slot)},
-                   .size = reservations_[slot].size});
+    ops.push_back(
+        {.kind = OpKind::address_free,
+         .place = {.base = SlotKind::reservation, .slot = static_cast<std::uint8_t>(slot)},
+         .size = reservations_[slot].size});
   });
   each(SlotKind::pointer, [&](unsigned slot) {
-    ops.push_back(
-        {.kind = OpKind::free,
-         .place = {.base = SlotKind::pointer, .slot = static_cast<std::uint8_t>(slot)}});
+    ops.push_back({.kind = OpKind::free,
+                   .place = {.base = SlotKind::pointer, .slot = static_cast<std::uint8_t>(slot)}});
   });
   each(SlotKind::descriptor,
        [&](unsigned slot) { ops.push_back(in_slot(OpKind::close_fd, slot)); });

@@ -1,6 +1,6 @@
-// Sketch: what a program has made so far, if its calls did what they looked like doing. The generator
-// draws operands from it; it need not be right, only mostly so. What may be left to undo it keeps
-// for certain: `drain` gives the calls that undo it.
+// Sketch: what a program has made so far, if its calls did what they looked like doing. The
+// generator draws operands from it; it need not be right, only mostly so. What may be left to undo
+// it keeps for certain: `drain` gives the calls that undo it.
 #pragma once
 
 #include <array>

@@ -140,8 +140,8 @@ bool ProgramGenerator::Maker::draw_touched(Place& place, bool writes) {
   }
   place = mapping->place;
   if (mapping->size.count > 1 && choices_.chance(40)) {
-    place.granules = static_cast<std::int8_t>(
-        place.granules + choices_.between(0, mapping->size.count - 1));
+    place.granules =
+        static_cast<std::int8_t>(place.granules + choices_.between(0, mapping->size.count - 1));
   }
   place.bytes = static_cast<std::int8_t>(choices_.chance(20) ? choices_.between(0, 100) : 0);
   return true;
@@ -177,11 +177,10 @@ bool ProgramGenerator::Maker::draw_valid_memory(Op& op) {
     case OpKind::create:
       op.size = granules(static_cast<std::int16_t>(
           choices_.below(16) == 0 ? choices_.between(5, 12) : choices_.between(1, 4)));
-      op.device = static_cast<std::int8_t>(
-          options_.devices > 1 && choices_.chance(25) ? choices_.between(0, options_.devices - 1)
-                                                      : 0);
-      op.choice = static_cast<std::uint8_t>(
-          choices_.below(16) == 0 ? choices_.between(2, 3) : 1);
+      op.device = static_cast<std::int8_t>(options_.devices > 1 && choices_.chance(25)
+                                               ? choices_.between(0, options_.devices - 1)
+                                               : 0);
+      op.choice = static_cast<std::uint8_t>(choices_.below(16) == 0 ? choices_.between(2, 3) : 1);
       op.value = options_.descriptors && op.choice == 1 && choices_.below(64) == 0 ? 1 : 0;
       op.device = op.choice == 1 ? op.device : std::int8_t{0};
       if (op.choice == 1 && choices_.below(16) == 0) {
@@ -226,8 +225,8 @@ bool ProgramGenerator::Maker::draw_valid_mapping(Op& op) {
       }
       op.place = mapping->place;
       op.choice = static_cast<std::uint8_t>(choices_.chance(80) ? 1 : choices_.between(2, 3));
-      op.device = static_cast<std::int8_t>(choices_.below(
-          static_cast<std::uint32_t>(op.choice == 1 ? options_.devices : 1)));
+      op.device = static_cast<std::int8_t>(
+          choices_.below(static_cast<std::uint32_t>(op.choice == 1 ? options_.devices : 1)));
       return true;
     }
   }
@@ -300,8 +299,8 @@ bool ProgramGenerator::Maker::draw_valid_order(Op& op) {
     case OpKind::launch:
       op.choice = static_cast<std::uint8_t>(choices_.below(2));
       op.value = static_cast<std::uint8_t>(choices_.between(1, 4));
-      op.extra = plain_bytes(static_cast<std::int16_t>(choices_.chance(50) ? 0
-                                                                           : choices_.between(1, 40)));
+      op.extra =
+          plain_bytes(static_cast<std::int16_t>(choices_.chance(50) ? 0 : choices_.between(1, 40)));
       op.other = draw_stream();
       return sketch_.has_context() && draw_touched(op.place, true);
     case OpKind::stream_wait:

@@ -56,9 +56,4 @@ class Choices {
   bool is_from_bytes_ = false;
 };
 
-// The seed of the `index`th program of a run.
-[[nodiscard]] constexpr std::uint64_t seed_of(std::uint64_t run, std::uint64_t index) noexcept {
-  return run * 0xd134'2543'de82'ef95 + index;
-}
-
 }  // namespace tessera::testing

@@ -1,6 +1,6 @@
 // Program: a sequence of driver calls with symbolic operands, as property tests and fuzzers make
-// them. An operand names what an earlier call gave by its slot ("reservation 2, one granule in"), so
-// one program runs on any Driver, wherever that puts things. A slot whose call failed or was not
+// them. An operand names what an earlier call gave by its slot ("reservation 2, one granule in"),
+// so one program runs on any Driver, wherever that puts things. A slot whose call failed or was not
 // made stands for null (a descriptor: -1), so every part of a program is a program: shrinking just
 // drops calls.
 //

@@ -70,7 +70,8 @@ class ProgramRunner {
   [[nodiscard]] Arguments evaluate(const Op& op) const noexcept;
   [[nodiscard]] std::uint64_t value_of(SlotKind kind, std::uint8_t slot) const noexcept;
   [[nodiscard]] std::uint64_t primary(std::int8_t device) const noexcept;
-  // Whether it is what a mem_host_alloc gave that was not freed since: `free` is mem_free_host then.
+  // Whether it is what a mem_host_alloc gave that was not freed since: `free` is mem_free_host
+  // then.
   [[nodiscard]] bool is_host_memory(std::uint64_t address) const noexcept;
 
   // Appends one line: the operation, the code, and the values in terms of symbols: a handle as the
