@@ -10,8 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Fuzz, RunsSoManyProgramsAndFindsNoDifference) {
-  const FuzzResult result =
-      run_fuzz(*sim::built_in_profile("tiny"), {.programs = 500, .seed = 3});
+  const FuzzResult result = run_fuzz(*sim::built_in_profile("tiny"), {.programs = 500, .seed = 3});
   EXPECT_EQ(result.programs, 500U);
   EXPECT_GT(result.calls, 5'000U);
   EXPECT_GT(result.deep_states.seen(), 10U);

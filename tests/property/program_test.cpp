@@ -49,8 +49,8 @@ TEST(Programs, GiveTheSameTracesEverywhere) {
       ASSERT_FALSE(differential.run(program).has_value());
     }
     EXPECT_EQ(hash_of(trace), hashes[i])
-        << machine_kinds[i].profile << ", " << machine_kinds[i].devices << " devices: "
-        << trace.size() << " bytes";
+        << machine_kinds[i].profile << ", " << machine_kinds[i].devices
+        << " devices: " << trace.size() << " bytes";
   }
 }
 

@@ -1,5 +1,5 @@
-// What the property tests share: programs as values that rapidcheck draws and makes smaller, and the
-// properties over the profiles.
+// What the property tests share: programs as values that rapidcheck draws and makes smaller, and
+// the properties over the profiles.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct MachineKind {
   const char* profile;
   std::int32_t devices;
 };
-inline constexpr MachineKind machine_kinds[] = {
-    {"tiny", 1}, {"tiny", 2}, {"odd", 2}, {"h200", 1}, {"h200", 2}, {"documented", 1}};
+inline constexpr MachineKind machine_kinds[] = {{"tiny", 1}, {"tiny", 2}, {"odd", 2},
+                                                {"h200", 1}, {"h200", 2}, {"documented", 1}};
 
 inline const sim::Profile& profile_of(const MachineKind& kind) {
   return *sim::built_in_profile(kind.profile);

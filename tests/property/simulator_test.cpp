@@ -11,14 +11,14 @@ class Simulator : public ::testing::TestWithParam<MachineKind> {};
 TEST_P(Simulator, AgreesWithTheModelInAllThatCanBeAsked) {
   const sim::Profile& profile = profile_of(GetParam());
   const testing::GeneratorOptions options = generator_options(profile, GetParam().devices);
-  const DifferentialOptions thorough = {.devices = GetParam().devices,
-                                        .level = Level::thorough};
+  const DifferentialOptions thorough = {.devices = GetParam().devices, .level = Level::thorough};
   const bool holds = rc::check("all observable state is the model's", [&] {
     const testing::Program program = *programs(options);
     const auto found = difference(profile, thorough, program);
     if (found) {
-      RC_LOG() << "call " << found->at + 1 << ": " << found->what << "\nreplay it with: tessera replay --profile "
-               << GetParam().profile << " --devices " << GetParam().devices << " FILE\n";
+      RC_LOG() << "call " << found->at + 1 << ": " << found->what
+               << "\nreplay it with: tessera replay --profile " << GetParam().profile
+               << " --devices " << GetParam().devices << " FILE\n";
     }
     RC_ASSERT((!found.has_value()));
   });
@@ -43,9 +43,9 @@ TEST_P(Simulator, AgreesWithTheModelInManyPrograms) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Simulator, ::testing::ValuesIn(machine_kinds),
-                         [](const auto& info) {
-                           return std::string(info.param.profile) +
-                                  std::to_string(info.param.devices);
+                         [](const auto& kind) {
+                           return std::string(kind.param.profile) +
+                                  std::to_string(kind.param.devices);
                          });
 
 // The comparison itself: a model that goes by a wrong rule is found out.
@@ -68,10 +68,9 @@ TEST_P(PlantedFault, IsFoundAndMadeSmall) {
     found = difference(profile, options, program);
   }
   ASSERT_TRUE(found.has_value());
-  const testing::Program small =
-      testing::shrink(program, [&](const testing::Program& candidate) {
-        return difference(profile, options, candidate).has_value();
-      });
+  const testing::Program small = testing::shrink(program, [&](const testing::Program& candidate) {
+    return difference(profile, options, candidate).has_value();
+  });
   EXPECT_LE(small.ops.size(), 10U) << scenario::to_string(testing::to_case(small, "small"));
   EXPECT_FALSE(difference(profile, {}, small).has_value());
 }
@@ -89,10 +88,13 @@ constexpr WrongRule wrong_rules[] = {
     {"PageTables", [](sim::Profile& of) { of.accessible_mappings_max = 15; }},
     {"ContextMemory", [](sim::Profile& of) { of.context_static = of.context_static + 64_KiB; }},
     {"HeapAlignment", [](sim::Profile& of) { of.heap_alignment = 512_B; }},
-    {"CallCost", [](sim::Profile& of) { of.costs[Call::launch_touch] = {1'000'000, 0}; }},
+    {"CallCost",
+     [](sim::Profile& of) {
+       of.costs[Call::launch_touch] = {1'000'000, 0};
+     }},
 };
 INSTANTIATE_TEST_SUITE_P(Rules, PlantedFault, ::testing::ValuesIn(wrong_rules),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace
 }  // namespace tessera::model

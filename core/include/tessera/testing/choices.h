@@ -19,7 +19,7 @@ class Choices {
   // A number below `limit`, which is not zero.
   std::uint32_t below(std::uint32_t limit) noexcept {
     if (is_from_bytes_) {
-      return next_byte(limit);
+      return next_number(limit);
     }
     return static_cast<std::uint32_t>((next() >> 32U) * limit >> 32U);
   }
@@ -42,13 +42,13 @@ class Choices {
     mixed = (mixed ^ mixed >> 27U) * 0x94d0'49bb'1331'11eb;
     return mixed ^ mixed >> 31U;
   }
-  std::uint32_t next_byte(std::uint32_t limit) noexcept {
-    if (bytes_.empty()) {
-      return 0;
+  std::uint32_t next_number(std::uint32_t limit) noexcept {
+    std::uint32_t number = 0;
+    for (std::uint32_t left = limit - 1; left != 0 && !bytes_.empty(); left >>= 8U) {
+      number = number << 8U | bytes_.front();
+      bytes_ = bytes_.subspan(1);
     }
-    const std::uint32_t byte = bytes_.front();
-    bytes_ = bytes_.subspan(1);
-    return byte % limit;
+    return number % limit;
   }
 
   std::uint64_t state_ = 0;
