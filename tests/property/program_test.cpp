@@ -10,7 +10,7 @@ namespace {
 // Over all kinds of machines, each deep state in its share of the programs.
 TEST(Programs, ReachTheDeepStates) {
   DeepStates seen;
-  constexpr std::uint64_t count = 3'000;
+  constexpr std::uint64_t count = 2'000;
   for (const MachineKind& kind : machine_kinds) {
     const sim::Profile& profile = profile_of(kind);
     testing::ProgramGenerator generator(generator_options(profile, kind.devices));

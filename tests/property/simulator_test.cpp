@@ -10,7 +10,8 @@ class Simulator : public ::testing::TestWithParam<MachineKind> {};
 // asked of the driver is compared.
 TEST_P(Simulator, AgreesWithTheModelInAllThatCanBeAsked) {
   const sim::Profile& profile = profile_of(GetParam());
-  const testing::GeneratorOptions options = generator_options(profile, GetParam().devices);
+  testing::GeneratorOptions options = generator_options(profile, GetParam().devices);
+  options.length = 14;
   const DifferentialOptions thorough = {.devices = GetParam().devices, .level = Level::thorough};
   const bool holds = rc::check("all observable state is the model's", [&] {
     const testing::Program program = *programs(options);
@@ -31,7 +32,7 @@ TEST_P(Simulator, AgreesWithTheModelInManyPrograms) {
   testing::ProgramGenerator generator(generator_options(profile, GetParam().devices));
   Differential differential(profile, {.devices = GetParam().devices});
   testing::Program program;
-  constexpr std::uint64_t count = 2'000;
+  constexpr std::uint64_t count = 1'500;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
     generator.generate(seed, program);
     const auto found = differential.run(program);
@@ -52,6 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, Simulator, ::testing::ValuesIn(machine_kinds)
 struct WrongRule {
   const char* name;
   void (*plant)(sim::Profile& profile);
+  std::size_t most = 10;  // calls that the smallest program may have
 };
 class PlantedFault : public ::testing::TestWithParam<WrongRule> {};
 
@@ -71,7 +73,8 @@ TEST_P(PlantedFault, IsFoundAndMadeSmall) {
   const testing::Program small = testing::shrink(program, [&](const testing::Program& candidate) {
     return difference(profile, options, candidate).has_value();
   });
-  EXPECT_LE(small.ops.size(), 10U) << scenario::to_string(testing::to_case(small, "small"));
+  EXPECT_LE(small.ops.size(), GetParam().most)
+      << scenario::to_string(testing::to_case(small, "small"));
   EXPECT_FALSE(difference(profile, {}, small).has_value());
 }
 
@@ -85,7 +88,8 @@ constexpr WrongRule wrong_rules[] = {
     {"CopiesCheck", [](sim::Profile& of) { of.quirks.copies_check_access = false; }},
     {"UnknownTypes", [](sim::Profile& of) { of.quirks.ignores_unknown_handle_types = false; }},
     {"Capacity", [](sim::Profile& of) { of.memory_reserved = of.memory_reserved + 64_KiB; }},
-    {"PageTables", [](sim::Profile& of) { of.accessible_mappings_max = 15; }},
+    // Sixteen mappings, and what they need.
+    {"PageTables", [](sim::Profile& of) { of.accessible_mappings_max = 15; }, 20},
     {"ContextMemory", [](sim::Profile& of) { of.context_static = of.context_static + 64_KiB; }},
     {"HeapAlignment", [](sim::Profile& of) { of.heap_alignment = 512_B; }},
     {"CallCost",

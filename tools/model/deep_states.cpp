@@ -127,12 +127,6 @@ void DeepStates::look_at_mapping(const Op& op, const Arguments& arguments, const
 void DeepStates::look_at_memory(const Op& op, const Arguments& arguments, const Outcome& outcome,
                                 const NaiveModel& model) noexcept {
   const ModelState& state = model.state();
-  const auto is_dead = [&](std::uint64_t value) {
-    return value != 0 &&
-           std::any_of(state.handles.begin(), state.handles.end(), [&](const ModelHandle& handle) {
-             return handle.value == value && !handle.is_alive();
-           });
-  };
   const bool is_out = outcome.code == ErrorCode::out_of_memory;
   switch (op.kind) {
     case OpKind::create:
@@ -153,7 +147,6 @@ void DeepStates::look_at_memory(const Op& op, const Arguments& arguments, const 
                  : outcome.is_ok() && state.blocks.size() < blocks_));
       return;
     case OpKind::release: {
-      reach(DeepState::stale_handle, !outcome.is_ok() && is_dead(arguments.object));
       for (const ModelHandle& handle : state.handles) {
         reach(DeepState::released_while_mapped,
               handle.value == arguments.object && handle.references == 0 && handle.mappings != 0);
@@ -199,6 +192,14 @@ void DeepStates::after(const Op& op, const Arguments& arguments, const Outcome& 
                        const NaiveModel& model) noexcept {
   const ModelState& state = model.state();
   reach(DeepState::lost_context, state.is_lost);
+  if (!outcome.is_ok() && object_of(op.kind) == testing::SlotKind::handle) {
+    reach(DeepState::stale_handle,
+          arguments.object != 0 && std::any_of(state.handles.begin(), state.handles.end(),
+                                               [&](const ModelHandle& handle) {
+                                                 return handle.value == arguments.object &&
+                                                        !handle.is_alive();
+                                               }));
+  }
   reach(DeepState::work_in_flight, state.work.size() > 1);
   reach(DeepState::dead_context_current, outcome.code == ErrorCode::context_is_destroyed &&
                                              op.kind != OpKind::ctx_destroy &&

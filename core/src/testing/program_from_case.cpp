@@ -382,8 +382,11 @@ std::variant<Program, NotAProgram> from_case(const scenario::Case& scenario_case
     Converter converter;
     std::visit(converter, call.operation);
     Op op = converter.op();
-    const Op said = op;
+    Op said = op;
     normalize(op);
+    if (said.size.count == 0) {
+      said.size.unit = op.size.unit;  // zero of any unit
+    }
     if (!converter.fault().empty() || !(op == said)) {
       return NotAProgram{"case " + scenario_case.name + ": programs cannot say `" +
                          scenario::to_string(call.operation) + "`"};

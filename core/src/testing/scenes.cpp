@@ -114,8 +114,7 @@ void ProgramGenerator::Maker::fill_page_tables() {
 }
 
 void ProgramGenerator::Maker::fragment() {
-  const int all = std::max<int>(options_.memory_granules, 16);
-  const auto part = static_cast<std::int16_t>(std::min(all / 4, 32));
+  const auto part = static_cast<std::int16_t>(std::max<int>(options_.memory_granules / 5, 2));
   std::array<std::uint8_t, 4> handles = {};
   for (std::uint8_t& handle : handles) {
     handle = create(part);
@@ -133,6 +132,9 @@ void ProgramGenerator::Maker::unmap_several() {
   map(addresses, 2, 1, second);
   if (choices_.chance(50)) {
     grant(addresses, 0, 3);
+    Place border = inside(addresses, 2);
+    border.bytes = -2;
+    add({.kind = OpKind::htod, .place = border, .size = plain_bytes(4), .value = 1});
   }
   unmap(addresses, 0, 3);
 }
@@ -221,8 +223,13 @@ void ProgramGenerator::Maker::unmap_under_work() {
        .extra = plain_bytes(40),
        .choice = 1,
        .value = 2});
-  const bool waits = choices_.chance(50);
-  if (waits) {
+  if (choices_.chance(50)) {
+    add({.kind = OpKind::launch,
+         .place = inside(addresses, 0),
+         .extra = plain_bytes(20),
+         .value = 3});
+  }
+  if (choices_.chance(50)) {
     add({.kind = OpKind::ctx_sync});
   }
   unmap(addresses, 0, 1);

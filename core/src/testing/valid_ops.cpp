@@ -144,6 +144,13 @@ bool ProgramGenerator::Maker::draw_touched(Place& place, bool writes) {
         static_cast<std::int8_t>(place.granules + choices_.between(0, mapping->size.count - 1));
   }
   place.bytes = static_cast<std::int8_t>(choices_.chance(20) ? choices_.between(0, 100) : 0);
+  const int end = mapping->place.granules + mapping->size.count;
+  if (writes && end < Sketch::reservation_max &&
+      (sketch_.reservation(place.slot).taken >> static_cast<unsigned>(end) & 1U) != 0 &&
+      choices_.chance(25)) {
+    place.granules = static_cast<std::int8_t>(end);
+    place.bytes = -2;
+  }
   return true;
 }
 
