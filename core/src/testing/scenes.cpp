@@ -324,6 +324,12 @@ void ProgramGenerator::Maker::order_streams() {
        .extra = plain_bytes(static_cast<std::int16_t>(choices_.between(1, 30))),
        .choice = 1,
        .value = 1});
+  if (choices_.chance(50)) {
+    add({.kind = OpKind::launch,
+         .other = stream,
+         .place = inside(addresses, 0),
+         .extra = plain_bytes(10)});
+  }
   add({.kind = OpKind::event_record, .object = event, .other = stream});
   add({.kind = OpKind::event_query, .object = event});
   touch(OpKind::expect, addresses, 0, 1);
