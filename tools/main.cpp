@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "demo.h"
+#include "fuzz.h"
 #include "ipc_child.h"
 #include "record.h"
 #include "replay.h"
@@ -111,6 +112,27 @@ int main(int argc, char** argv) {
   demo_verb->add_option("--recordings", demo_options.recordings, "The directory with recordings");
   demo_verb->callback([&] { run_verb = [&] { return static_cast<int>(demo(demo_options)); }; });
 
+  FuzzOptions fuzz_options;
+  CLI::App* fuzz_verb = app.add_subcommand(
+      "fuzz", "Run random programs on the simulator and compare with a naive model of it");
+  fuzz_verb->add_option("--seconds", fuzz_options.seconds, "Stop after so long")
+      ->check(CLI::Range(0.1, 1e6));
+  fuzz_verb->add_option("--programs", fuzz_options.programs, "Stop after so many programs");
+  fuzz_verb->add_option("--seed", fuzz_options.seed, "The first program's; each next has one more")
+      ->capture_default_str();
+  fuzz_verb
+      ->add_option("--profile", fuzz_options.profile, "A built-in profile's name or a profile file")
+      ->capture_default_str();
+  fuzz_verb->add_option("--devices", fuzz_options.devices, "How many devices the machine has")
+      ->check(CLI::Range(1, 4))
+      ->capture_default_str();
+  fuzz_verb->add_option("--jobs", fuzz_options.jobs, "Threads")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  fuzz_verb->add_flag("--thorough", fuzz_options.is_thorough,
+                      "Compare all that can be asked after each call");
+  fuzz_verb->callback([&] { run_verb = [&] { return static_cast<int>(fuzz(fuzz_options)); }; });
+
   BackendOptions hidden_backend;
   CLI::App* worker = app.add_subcommand(worker_verb)->group("");
   add_backend_options(*worker, hidden_backend, "sim or cuda");
@@ -136,7 +158,7 @@ int main(int argc, char** argv) {
     if (app.get_subcommands().empty() && error.get_exit_code() != 0) {
       complain(
           (argc > 1 ? "no verb `" + std::string(argv[1]) + "`" : std::string("no verb given")) +
-          "; use replay, record, check or demo (tessera --help)");
+          "; use replay, record, check, fuzz or demo (tessera --help)");
       return static_cast<int>(ExitStatus::unusable);
     }
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::unusable);

@@ -28,6 +28,8 @@ struct Shares {
   // A kernel that faults takes the context with it.
   bool operator()(const scenario::KernelRead&) const { return is_expected_ok(); }
   bool operator()(const scenario::KernelWrite&) const { return is_expected_ok(); }
+  // Its fault would be told by a later call.
+  bool operator()(const scenario::Launch&) const { return false; }
   template <class Other>
   bool operator()(const Other&) const {
     return true;

@@ -155,22 +155,21 @@ Result<bool> Machine::device_can_access_peer(const PeerQuery& query) {
   return query.device != query.peer && can_reach(query.device, query.peer);
 }
 
-Books Machine::books() {
+void Machine::read_books(Books& books) {
   const std::lock_guard lock(mutex_);
   store_.collect();
-  Books books = {.reservations = space_.reservation_count(),
-                 .reserved = space_.reserved(),
-                 .mappings = space_.mapping_count(),
-                 .accessible_mappings = space_.accessible_mapping_count(),
-                 .allocations = store_.memory_count(),
-                 .handles = store_.handle_count(),
-                 .legacy_allocations = legacy_.size(),
-                 .contexts = contexts_.size(),
-                 .devices = {}};
+  books.reservations = space_.reservation_count();
+  books.reserved = space_.reserved();
+  books.mappings = space_.mapping_count();
+  books.accessible_mappings = space_.accessible_mapping_count();
+  books.allocations = store_.memory_count();
+  books.handles = store_.handle_count();
+  books.legacy_allocations = legacy_.size();
+  books.contexts = contexts_.size();
+  books.devices.clear();
   for (const DeviceMemory& memory : memories_) {
     books.devices.push_back({.free = memory.free(), .total = profile_.memory_total});
   }
-  return books;
 }
 
 std::string Machine::check_invariants() {

@@ -130,7 +130,7 @@ class Machine {
   }
 
   // --- What only a simulator can tell (each takes the lock itself) ---
-  [[nodiscard]] Books books();
+  void read_books(Books& books);
   [[nodiscard]] std::string check_invariants();
   [[nodiscard]] std::uint64_t now_ns();
   void advance(std::uint64_t nanoseconds);

@@ -27,7 +27,12 @@ SimDriver::SimDriver(const Profile& profile, const SimOptions& options) {
 }
 SimDriver::~SimDriver() = default;
 
-Books SimDriver::books() const { return machine_->books(); }
+Books SimDriver::books() const {
+  Books books;
+  read_books(books);
+  return books;
+}
+void SimDriver::read_books(Books& books) const { machine_->read_books(books); }
 std::string SimDriver::check_invariants() const { return machine_->check_invariants(); }
 std::uint64_t SimDriver::now_ns() const { return machine_->now_ns(); }
 void SimDriver::advance(std::uint64_t nanoseconds) { machine_->advance(nanoseconds); }

@@ -37,6 +37,8 @@ CORE_EXTRA_INCLUDES: dict[str, set[str]] = {
     "core/src/sharing/file_descriptor.cpp": {"fcntl.h", "unistd.h"},
     # Exported memory travels over Unix sockets.
     "core/src/sharing/transport.cpp": {"sys/socket.h", "sys/uio.h"},
+    # Programs close the descriptors that exports gave them.
+    "core/src/testing/program_runner.cpp": {"unistd.h"},
 }
 
 # Pattern, and what to use instead. Applied to C++ without comments.

@@ -79,6 +79,12 @@ struct Names<AccessFlags> {
                                       NameList<AccessFlags>{"rw", AccessFlags::read_write}};
 };
 template <>
+struct Names<Touch> {
+  static constexpr std::string_view expected = "read, write or a number";
+  static constexpr std::array list = {NameList<Touch>{"read", Touch::read},
+                                      NameList<Touch>{"write", Touch::write}};
+};
+template <>
 struct Names<DescriptorKind> {
   static constexpr std::string_view expected = "devnull or memfd";
   static constexpr std::array list = {NameList<DescriptorKind>{"devnull", DescriptorKind::dev_null},

@@ -8,8 +8,8 @@
 namespace tessera::scenario {
 namespace {
 
-constexpr std::array<std::string_view, symbol_kinds> symbol_prefixes = {"r", "a", "p",      "h",
-                                                                        "f", "c", "primary"};
+constexpr std::array<std::string_view, symbol_kinds> symbol_prefixes = {
+    "r", "a", "p", "h", "f", "c", "primary", "s", "e"};
 
 struct Suffix {
   char letter;
@@ -102,7 +102,7 @@ Operand hexadecimal(std::uint64_t value) noexcept {
 }  // namespace
 
 FieldResult parse_symbol(std::string_view text, Symbol& symbol) {
-  constexpr FieldError error = {0, "a name such as r0, a0, p0, h0, f0 or c0"};
+  constexpr FieldError error = {0, "a name such as r0, a0, p0, h0, f0, c0, s0 or e0"};
   const std::size_t digits = text.find_first_of("0123456789");
   if (digits == std::string_view::npos) {
     return error;
@@ -170,7 +170,7 @@ Term Operand::term(std::size_t index) const noexcept {
   return {.kind = static_cast<TermKind>(tag & 0x0fU),
           .negative = (tag & negative_bit) != 0,
           .number = numbers_[index],
-          .symbol = static_cast<SymbolKind>((tag & 0x70U) >> 4U)};
+          .symbol = static_cast<SymbolKind>((tag & 0xf0U) >> 4U)};
 }
 
 std::optional<Symbol> Operand::symbol() const noexcept {

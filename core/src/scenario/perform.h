@@ -66,6 +66,26 @@ Answer perform(CaseState& state, const DeviceName& operation);
 Answer perform(CaseState& state, const DeviceMemory& operation);
 Answer perform(CaseState& state, const DeviceAttribute& operation);
 
+// perform_order.cpp: streams, events, work in flight, limits, multicast objects.
+Answer perform(CaseState& state, const StreamCreate& operation);
+Answer perform(CaseState& state, const StreamDestroy& operation);
+Answer perform(CaseState& state, const StreamSync& operation);
+Answer perform(CaseState& state, const StreamWait& operation);
+Answer perform(CaseState& state, const EventCreate& operation);
+Answer perform(CaseState& state, const EventRecord& operation);
+Answer perform(CaseState& state, const EventQuery& operation);
+Answer perform(CaseState& state, const EventSync& operation);
+Answer perform(CaseState& state, const EventDestroy& operation);
+Answer perform(CaseState& state, const Launch& operation);
+Answer perform(CaseState& state, const FreeAsync& operation);
+Answer perform(CaseState& state, const AllocPitch& operation);
+Answer perform(CaseState& state, const LimitSet& operation);
+Answer perform(CaseState& state, const LimitGet& operation);
+Answer perform(CaseState& state, const MulticastCreate& operation);
+Answer perform(CaseState& state, const MulticastAdd& operation);
+Answer perform(CaseState& state, const MulticastBind& operation);
+Answer perform(CaseState& state, const MulticastUnbind& operation);
+
 // OK, or the error.
 inline Answer answer_of(const Status& status) { return status ? Answer() : Answer(status.error()); }
 

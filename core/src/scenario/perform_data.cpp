@@ -38,6 +38,14 @@ constexpr std::uint8_t kernel_byte = 7;
 }  // namespace
 
 Answer perform(CaseState& state, const Memset& operation) {
+  if (operation.stream.is_given()) {
+    state.ledger().tainted = true;
+    return answer_of(
+        state.driver().memset_d8_async({.set = {.destination = state.address(operation.address),
+                                                .value = operation.value.value_or(0),
+                                                .size = state.bytes(operation.size)},
+                                        .stream = StreamHandle(state.value(operation.stream))}));
+  }
   const Status status = state.driver().memset_d8({.destination = state.address(operation.address),
                                                   .value = operation.value.value_or(0),
                                                   .size = state.bytes(operation.size)});
@@ -73,6 +81,14 @@ Answer perform(CaseState& state, const Expect& operation) {
 }
 
 Answer perform(CaseState& state, const Dtod& operation) {
+  if (operation.stream.is_given()) {
+    state.ledger().tainted = true;
+    return answer_of(state.driver().memcpy_dtod_async(
+        {.copy = {.destination = state.address(operation.destination),
+                  .source = state.address(operation.source),
+                  .size = state.bytes(operation.size)},
+         .stream = StreamHandle(state.value(operation.stream))}));
+  }
   const Status status =
       state.driver().memcpy_dtod({.destination = state.address(operation.destination),
                                   .source = state.address(operation.source),
@@ -156,8 +172,10 @@ Answer perform(CaseState& state, const Managed& operation) {
 Answer perform(CaseState& state, const AllocAsync& operation) {
   // The pool may keep the memory for later, which shows in what is free.
   state.ledger().tainted = true;
-  return remember(state, operation.result,
-                  state.driver().mem_alloc_async({.size = state.bytes(operation.size)}));
+  return remember(
+      state, operation.result,
+      state.driver().mem_alloc_async({.size = state.bytes(operation.size),
+                                      .stream = StreamHandle(state.value(operation.stream))}));
 }
 
 Answer perform(CaseState& state, const HostAlloc& operation) {

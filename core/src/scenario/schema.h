@@ -17,7 +17,7 @@ enum class Role : std::uint8_t {
 };
 
 // Which kinds of symbols a result may be named by, as bits; zero for fields that are no results.
-using SymbolKinds = std::uint8_t;
+using SymbolKinds = std::uint16_t;
 constexpr SymbolKinds bit(SymbolKind kind) noexcept {
   return static_cast<SymbolKinds>(1U << static_cast<unsigned>(kind));
 }
@@ -91,6 +91,8 @@ inline constexpr SymbolKinds pointers = bit(SymbolKind::pointer);
 inline constexpr SymbolKinds handles = bit(SymbolKind::handle);
 inline constexpr SymbolKinds descriptors = bit(SymbolKind::descriptor);
 inline constexpr SymbolKinds contexts = bit(SymbolKind::context);
+inline constexpr SymbolKinds streams = bit(SymbolKind::stream);
+inline constexpr SymbolKinds events = bit(SymbolKind::event);
 
 template <>
 struct Schema<Granularity> {
@@ -142,13 +144,13 @@ TESSERA_SCHEMA(OpenDescriptor, "openfd", result("F", &OpenDescriptor::result, de
 TESSERA_SCHEMA(IpcChild, "ipc.child", needed("fd", &IpcChild::descriptor),
                needed("size", &IpcChild::size), needed("val", &IpcChild::value));
 TESSERA_SCHEMA(Memset, "memset", place("ADDR", &Memset::address), needed("size", &Memset::size),
-               key("val", &Memset::value));
+               key("val", &Memset::value), key("stream", &Memset::stream));
 TESSERA_SCHEMA(Htod, "htod", place("ADDR", &Htod::address), needed("size", &Htod::size),
                key("val", &Htod::value));
 TESSERA_SCHEMA(Expect, "expect", place("ADDR", &Expect::address), needed("size", &Expect::size),
                key("val", &Expect::value));
 TESSERA_SCHEMA(Dtod, "dtod", place("DST", &Dtod::destination), place("SRC", &Dtod::source),
-               needed("size", &Dtod::size));
+               needed("size", &Dtod::size), key("stream", &Dtod::stream));
 TESSERA_SCHEMA(KernelRead, "kread", place("ADDR", &KernelRead::address));
 TESSERA_SCHEMA(KernelWrite, "kwrite", place("ADDR", &KernelWrite::address));
 TESSERA_SCHEMA(HostRead, "hostread", place("ADDR", &HostRead::address));
@@ -159,7 +161,7 @@ TESSERA_SCHEMA(Free, "free", place("P", &Free::address));
 TESSERA_SCHEMA(Managed, "managed", result("P", &Managed::result, pointers),
                needed("size", &Managed::size));
 TESSERA_SCHEMA(AllocAsync, "allocasync", result("P", &AllocAsync::result, pointers),
-               needed("size", &AllocAsync::size));
+               needed("size", &AllocAsync::size), key("stream", &AllocAsync::stream));
 TESSERA_SCHEMA(HostAlloc, "hostalloc", result("P", &HostAlloc::result, pointers),
                needed("size", &HostAlloc::size));
 TESSERA_SCHEMA(Attribute, "attr", place("ADDR", &Attribute::address),
@@ -181,6 +183,41 @@ TESSERA_SCHEMA(DeviceName, "devname", key("dev", &DeviceName::device));
 TESSERA_SCHEMA(DeviceMemory, "devmem", key("dev", &DeviceMemory::device));
 TESSERA_SCHEMA(DeviceAttribute, "devattr", place("N", &DeviceAttribute::attribute),
                key("dev", &DeviceAttribute::device));
+TESSERA_SCHEMA(StreamCreate, "stream.create", result("S", &StreamCreate::result, streams),
+               key("flags", &StreamCreate::flags));
+TESSERA_SCHEMA(StreamDestroy, "stream.destroy", place("S", &StreamDestroy::stream));
+TESSERA_SCHEMA(StreamSync, "stream.sync", place("S", &StreamSync::stream));
+TESSERA_SCHEMA(StreamWait, "stream.wait", place("S", &StreamWait::stream),
+               needed("event", &StreamWait::event), key("flags", &StreamWait::flags));
+TESSERA_SCHEMA(EventCreate, "event.create", result("E", &EventCreate::result, events),
+               key("flags", &EventCreate::flags));
+TESSERA_SCHEMA(EventRecord, "event.record", place("E", &EventRecord::event),
+               key("stream", &EventRecord::stream));
+TESSERA_SCHEMA(EventQuery, "event.query", place("E", &EventQuery::event));
+TESSERA_SCHEMA(EventSync, "event.sync", place("E", &EventSync::event));
+TESSERA_SCHEMA(EventDestroy, "event.destroy", place("E", &EventDestroy::event));
+TESSERA_SCHEMA(Launch, "launch", place("ADDR", &Launch::address), needed("touch", &Launch::touch),
+               key("val", &Launch::value), key("ns", &Launch::duration_ns),
+               key("stream", &Launch::stream));
+TESSERA_SCHEMA(FreeAsync, "freeasync", place("P", &FreeAsync::address),
+               key("stream", &FreeAsync::stream));
+TESSERA_SCHEMA(AllocPitch, "allocpitch", result("P", &AllocPitch::result, pointers),
+               needed("width", &AllocPitch::width), needed("height", &AllocPitch::height),
+               needed("elem", &AllocPitch::element_size));
+TESSERA_SCHEMA(LimitSet, "limit.set", needed("which", &LimitSet::which),
+               needed("value", &LimitSet::value));
+TESSERA_SCHEMA(LimitGet, "limit.get", needed("which", &LimitGet::which));
+TESSERA_SCHEMA(MulticastCreate, "mc.create", result("H", &MulticastCreate::result, handles),
+               needed("devices", &MulticastCreate::devices),
+               needed("size", &MulticastCreate::size));
+TESSERA_SCHEMA(MulticastAdd, "mc.add", place("H", &MulticastAdd::multicast),
+               needed("dev", &MulticastAdd::device));
+TESSERA_SCHEMA(MulticastBind, "mc.bind", place("H", &MulticastBind::multicast),
+               needed("mem", &MulticastBind::memory), needed("size", &MulticastBind::size),
+               key("off", &MulticastBind::offset));
+TESSERA_SCHEMA(MulticastUnbind, "mc.unbind", place("H", &MulticastUnbind::multicast),
+               needed("dev", &MulticastUnbind::device), needed("size", &MulticastUnbind::size),
+               key("off", &MulticastUnbind::offset));
 #undef TESSERA_SCHEMA
 
 // Operations that take nothing.

@@ -26,8 +26,10 @@ enum class SymbolKind : std::uint8_t {
   descriptor,   // f: a file descriptor
   context,      // c
   primary,      // primaryN: the primary context of device N
+  stream,       // s
+  event,        // e
 };
-inline constexpr std::size_t symbol_kinds = 7;
+inline constexpr std::size_t symbol_kinds = 9;
 
 struct Symbol {
   SymbolKind kind;
@@ -45,6 +47,8 @@ constexpr Symbol h(std::uint32_t index) noexcept { return {SymbolKind::handle, i
 constexpr Symbol f(std::uint32_t index) noexcept { return {SymbolKind::descriptor, index}; }
 constexpr Symbol c(std::uint32_t index) noexcept { return {SymbolKind::context, index}; }
 constexpr Symbol primary(std::uint32_t index) noexcept { return {SymbolKind::primary, index}; }
+constexpr Symbol s(std::uint32_t index) noexcept { return {SymbolKind::stream, index}; }
+constexpr Symbol e(std::uint32_t index) noexcept { return {SymbolKind::event, index}; }
 }  // namespace symbols
 
 // What one term of a sum is: a number in a unit, a named number, or a symbol.
@@ -96,9 +100,9 @@ class Operand {
   constexpr void add(const Term& term) noexcept {
     TESSERA_CHECK(count_ < terms_max);
     numbers_[count_] = term.number;
-    tags_[count_] = static_cast<std::uint8_t>(static_cast<unsigned>(term.kind) |
-                                              static_cast<unsigned>(term.symbol) << 4U |
-                                              (term.negative ? negative_bit : 0U));
+    tags_[count_] = static_cast<std::uint16_t>(static_cast<unsigned>(term.kind) |
+                                               static_cast<unsigned>(term.symbol) << 4U |
+                                               (term.negative ? negative_bit : 0U));
     ++count_;
   }
 
@@ -122,12 +126,12 @@ class Operand {
   }
 
  private:
-  static constexpr unsigned negative_bit = 0x80U;
+  static constexpr unsigned negative_bit = 0x100U;
   [[nodiscard]] static std::uint64_t number_value(const Term& term, std::uint64_t granule) noexcept;
 
   // Terms apart in two arrays: operations hold several operands, and recordings many operations.
   std::array<std::uint64_t, terms_max> numbers_ = {};
-  std::array<std::uint8_t, terms_max> tags_ = {};
+  std::array<std::uint16_t, terms_max> tags_ = {};
   std::uint8_t count_ = 0;
 };
 

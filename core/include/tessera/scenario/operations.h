@@ -13,6 +13,7 @@
 
 #include "tessera/requests.h"
 #include "tessera/scenario/operand.h"
+#include "tessera/scenario/order_operations.h"
 
 namespace tessera::scenario {
 
@@ -160,6 +161,7 @@ struct Memset {
   Operand address;
   Operand size;
   std::optional<std::uint8_t> value = {};
+  Operand stream = {};  // given: only queued there; else done in the default stream, and waited for
   TESSERA_SCENARIO_EQUAL(Memset);
 };
 struct Htod {
@@ -178,6 +180,7 @@ struct Dtod {
   Operand destination;
   Operand source;
   Operand size;
+  Operand stream = {};  // as of Memset
   TESSERA_SCENARIO_EQUAL(Dtod);
 };
 struct KernelRead {
@@ -224,6 +227,7 @@ struct Managed {
 struct AllocAsync {
   Symbol result;
   Operand size;
+  Operand stream = {};
   TESSERA_SCENARIO_EQUAL(AllocAsync);
 };
 struct HostAlloc {
@@ -326,6 +330,9 @@ using Operation =
                  MemInfoStart, Alloc, Free, Managed, AllocAsync, HostAlloc, Attribute, SameBlock,
                  AddressRangeOf, DmaBuf, ContextRetain, ContextRelease, ContextReset, ContextNone,
                  ContextCreate, ContextSet, ContextDestroy, ContextSync, PeerCan, PeerEnable,
-                 Version, DeviceCount, DeviceName, DeviceMemory, DeviceAttribute>;
+                 Version, DeviceCount, DeviceName, DeviceMemory, DeviceAttribute, StreamCreate,
+                 StreamDestroy, StreamSync, StreamWait, EventCreate, EventRecord, EventQuery,
+                 EventSync, EventDestroy, Launch, FreeAsync, AllocPitch, LimitSet, LimitGet,
+                 MulticastCreate, MulticastAdd, MulticastBind, MulticastUnbind>;
 
 }  // namespace tessera::scenario

@@ -52,6 +52,8 @@ class SimDriver final : public Driver {
   // --- What only a simulator can tell ---
 
   [[nodiscard]] Books books() const;
+  // The same into `books`, whose memory is used again: for comparisons after each call.
+  void read_books(Books& books) const;
   // What is wrong in the simulator's own state, in words; empty when all is well.
   [[nodiscard]] std::string check_invariants() const;
   // The virtual time.

@@ -1,0 +1,55 @@
+// What `tessera fuzz` does, and what it prints of a difference.
+#include <gmock/gmock.h>
+
+#include "fuzz.h"
+#include "tessera/scenario/reader.h"
+
+namespace tessera::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Fuzz, RunsSoManyProgramsAndFindsNoDifference) {
+  const FuzzResult result = run_fuzz(*sim::built_in_profile("tiny"), {.programs = 500, .seed = 3});
+  EXPECT_EQ(result.programs, 500U);
+  EXPECT_GT(result.calls, 5'000U);
+  EXPECT_GT(result.deep_states.seen(), 10U);
+  EXPECT_FALSE(result.finding.has_value());
+}
+
+TEST(Fuzz, SeesTheSameWithAnyNumberOfJobs) {
+  const sim::Profile& profile = *sim::built_in_profile("tiny");
+  const FuzzResult one = run_fuzz(profile, {.programs = 400, .jobs = 1});
+  const FuzzResult three = run_fuzz(profile, {.programs = 400, .jobs = 3});
+  EXPECT_EQ(one.programs, three.programs);
+  for (std::size_t i = 0; i < model::deep_state_count; ++i) {
+    const auto state = static_cast<model::DeepState>(i);
+    EXPECT_EQ(one.deep_states.count(state), three.deep_states.count(state)) << name_of(state);
+  }
+}
+
+TEST(Fuzz, PrintsADifferenceAsASmallScenarioAndHowToRepeatIt) {
+  const sim::Profile& profile = *sim::built_in_profile("tiny");
+  sim::Profile wrong = profile;
+  wrong.quirks.unmap_accepts_holes = false;
+  const FuzzResult result =
+      run_fuzz(profile, {.programs = 20'000, .seed = 1, .model_profile = &wrong});
+  ASSERT_TRUE(result.finding.has_value());
+  EXPECT_LE(result.finding->program.ops.size(), 10U);
+  EXPECT_THAT(result.finding->text,
+              HasSubstr("tessera fuzz --profile tiny --devices 1 --seed " +
+                        std::to_string(result.finding->seed) + " --programs 1"));
+  // The scenario says what the model says, so that replaying it shows the difference.
+  EXPECT_THAT(result.finding->text, HasSubstr("=> INVALID_VALUE"));
+  EXPECT_TRUE(std::holds_alternative<scenario::Scenario>(
+      scenario::read_scenario(result.finding->text, "finding")));
+}
+
+TEST(Fuzz, RefusesWhatItCannotRun) {
+  EXPECT_EQ(fuzz({.programs = 1, .profile = "no-such"}), ExitStatus::unusable);
+  EXPECT_EQ(fuzz({.programs = 1, .profile = "wddm"}), ExitStatus::unusable);
+  EXPECT_EQ(fuzz({.programs = 1, .profile = "tiny"}), ExitStatus::same);
+}
+
+}  // namespace
+}  // namespace tessera::tools

@@ -1,0 +1,241 @@
+// Bytes of the naive model: what may be touched, and what lies there.
+#include <algorithm>
+
+#include "model/naive_model.h"
+
+namespace tessera::model {
+namespace {
+
+bool allows(AccessFlags granted, AccessFlags needed) noexcept {
+  const auto bits = static_cast<std::uint32_t>(needed);
+  return (static_cast<std::uint32_t>(granted) & bits) == bits;
+}
+
+}  // namespace
+
+// A write reaches every device's memory; what a plain read gives is undefined, so it is refused.
+bool NaiveModel::resolve_multicast(const ModelMulticast& multicast, std::uint64_t offset,
+                                   std::uint64_t size, AccessFlags needed,
+                                   std::vector<Segment>& segments) {
+  if (needed == AccessFlags::read) {
+    return false;
+  }
+  std::size_t bound = 0;
+  for (const ModelBinding& binding : multicast.bindings) {
+    if (binding.offset <= offset && offset + size <= binding.offset + binding.size) {
+      segments.push_back({.contents = &state_.memories[binding.memory].contents,
+                          .offset = binding.memory_offset + (offset - binding.offset),
+                          .size = size,
+                          .is_further_copy = bound != 0});
+      ++bound;
+    }
+  }
+  return bound == multicast.devices.size();
+}
+
+bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std::uint64_t size,
+                         AccessFlags needed, Toucher toucher, std::vector<Segment>& segments) {
+  segments.clear();
+  if (address + size < address) {
+    return false;
+  }
+  for (std::uint64_t next = address; next < address + size;) {
+    const ModelBlock* block = block_at(next);
+    if (block == nullptr || block->kind == BlockKind::driver) {
+      return false;
+    }
+    const std::uint64_t part = std::min(block->end(), address + size) - next;
+    const std::uint64_t offset = next - block->begin;
+    next += part;
+    if (block->kind == BlockKind::legacy) {
+      ModelLegacy& legacy = *legacy_at(block->begin);
+      const bool is_near = legacy.kind == LegacyKind::managed || legacy.kind == LegacyKind::host ||
+                           legacy.device == context.device ||
+                           std::find(context.peers.begin(), context.peers.end(), legacy.context) !=
+                               context.peers.end();
+      // Copies go between any two devices.
+      if (!is_near && toucher != Toucher::copy) {
+        return false;
+      }
+      segments.push_back({&legacy.contents, offset, part, false});
+      continue;
+    }
+    if (!allows(block->access[static_cast<std::size_t>(context.device)], needed)) {
+      return false;
+    }
+    const ModelHandle& handle = state_.handles[block->handle];
+    if (handle.is_multicast) {
+      if (!resolve_multicast(state_.multicasts[handle.object], block->offset + offset, part, needed,
+                             segments)) {
+        return false;
+      }
+      continue;
+    }
+    segments.push_back(
+        {&state_.memories[handle.object].contents, block->offset + offset, part, false});
+  }
+  return true;
+}
+
+// What a piece of work needs at the call, if the driver looks then.
+bool NaiveModel::can_do(const ModelContext& context, const ModelWork& work) {
+  const auto can = [&](std::uint64_t address, AccessFlags needed, Toucher toucher) {
+    return resolve(context, address, work.size, needed, toucher, segments_);
+  };
+  switch (work.kind) {
+    case WorkKind::fill:
+      return can(work.address, AccessFlags::read_write, Toucher::fill);
+    case WorkKind::write:
+      return can(work.address, AccessFlags::read_write, Toucher::copy);
+    case WorkKind::read:
+      return can(work.address, AccessFlags::read, Toucher::copy);
+    case WorkKind::copy:
+      return can(work.address, AccessFlags::read_write, Toucher::copy) &&
+             can(work.source, AccessFlags::read, Toucher::copy);
+    case WorkKind::touch_read:
+      return can(work.address, AccessFlags::read, Toucher::kernel);
+    case WorkKind::touch_write:
+      return can(work.address, AccessFlags::read_write, Toucher::kernel);
+    case WorkKind::free:
+      return true;
+  }
+  return false;
+}
+
+void NaiveModel::read(const std::vector<Segment>& segments,
+                      std::vector<std::uint8_t>& bytes) const {
+  bytes.clear();
+  for (const Segment& segment : segments) {
+    for (std::uint64_t i = 0; i < segment.size; ++i) {
+      bytes.push_back(segment.contents->at(segment.offset + i));
+    }
+  }
+}
+
+// False: a fault.
+bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
+  if (!can_do(context, work)) {
+    return false;
+  }
+  switch (work.kind) {
+    case WorkKind::fill:
+    case WorkKind::write:
+    case WorkKind::touch_write:
+      for (const Segment& segment : segments_) {
+        if (segment.size != 0) {
+          segment.contents->write(segment.offset, segment.size, work.value);
+        }
+      }
+      return true;
+    case WorkKind::copy: {
+      read(segments_, bytes_);
+      static_cast<void>(resolve(context, work.address, work.size, AccessFlags::read_write,
+                                Toucher::copy, segments_));
+      std::size_t next = 0;
+      for (const Segment& segment : segments_) {
+        next -= segment.is_further_copy ? segment.size : 0;
+        for (std::uint64_t i = 0; i < segment.size; ++i) {
+          segment.contents->write(segment.offset + i, 1, bytes_[next++]);
+        }
+      }
+      return true;
+    }
+    case WorkKind::read:
+      read(segments_, bytes_);
+      read_.resize(bytes_.size());
+      std::transform(bytes_.begin(), bytes_.end(), read_.begin(),
+                     [](std::uint8_t byte) { return std::byte{byte}; });
+      return true;
+    default:
+      return true;
+  }
+}
+
+ErrorCode NaiveModel::read_bytes(const Op& op, const Arguments& arguments) {
+  const std::uint64_t size = arguments.size;
+  const ModelContext* context = context_of(current_context());
+  const ModelWork work = {.kind = WorkKind::read, .address = arguments.address, .size = size};
+  if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
+    return ErrorCode::invalid_value;
+  }
+  read_.clear();
+  if (const ErrorCode code = queue(work, 0, cost_of(Call::memcpy_dtoh_async, size)); code != ok) {
+    return code;
+  }
+  const ErrorCode code = wait_until(stream_end(*context, 0));
+  std::uint64_t matching = 0;
+  for (const std::byte byte : read_) {
+    matching += byte == std::byte{op.value} ? 1U : 0U;
+  }
+  expect(matching == size ? 1 : 0, testing::hash_of(read_.data(), read_.size()));
+  return code;
+}
+
+ErrorCode NaiveModel::judge_data(const Op& op, const Arguments& arguments) {
+  ModelWork work = {.address = arguments.address,
+                    .source = arguments.source,
+                    .size = arguments.size,
+                    .value = op.value};
+  const bool is_queued = op.flags != 0;
+  Call cost = Call::memset_d8_async;
+  switch (op.kind) {
+    case OpKind::htod:
+      enter(Call::memcpy_htod);
+      work.kind = WorkKind::write;
+      cost = Call::memcpy_htod_async;
+      break;
+    case OpKind::expect:
+      enter(Call::memcpy_dtoh);
+      break;
+    case OpKind::dtod:
+      enter(is_queued ? Call::memcpy_dtod_async : Call::memcpy_dtod);
+      work.kind = WorkKind::copy;
+      cost = Call::memcpy_dtod_async;
+      break;
+    default:
+      enter(is_queued ? Call::memset_d8_async : Call::memset_d8);
+      break;
+  }
+  if (const ErrorCode code = need_context(); code != ok) {
+    return code;
+  }
+  if (op.kind == OpKind::expect) {
+    return read_bytes(op, arguments);
+  }
+  ModelContext* context = nullptr;
+  const std::uint64_t stream = is_queued ? arguments.other : 0;
+  if (const ErrorCode code = need_stream(stream, context); code != ok) {
+    return code;
+  }
+  if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
+    return ErrorCode::invalid_value;
+  }
+  if (const ErrorCode code = queue(work, stream, cost_of(cost, work.size)); code != ok) {
+    return code;
+  }
+  if (is_queued) {
+    return ok;
+  }
+  if (op.kind == OpKind::htod) {
+    return wait_until(stream_end(*context, 0));
+  }
+  // memset and dtod are followed by a synchronization.
+  enter(Call::ctx_synchronize);
+  if (const ErrorCode code = need_context(); code != ok) {
+    return code;
+  }
+  return wait_until(context->all_end);
+}
+
+bool NaiveModel::can_read(std::uint64_t address) const {
+  auto* self = const_cast<NaiveModel*>(this);  // `resolve` changes only the list that it fills
+  const ModelContext* context = context_of(current_context());
+  return context != nullptr && !state_.is_lost &&
+         self->resolve(*context, address, 1, AccessFlags::read, Toucher::copy, segments_);
+}
+
+std::uint8_t NaiveModel::byte_at(std::uint64_t address) const {
+  return can_read(address) ? segments_.front().contents->at(segments_.front().offset) : 0;
+}
+
+}  // namespace tessera::model
