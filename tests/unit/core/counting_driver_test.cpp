@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "forwarding.h"
+#include "support/forwarding.h"
 #include "support/matchers.h"
 
 namespace tessera {
@@ -18,7 +18,7 @@ using testing::StrictMock;
 TEST(CountingDriver, ForwardsEachCallOnceUnchangedAndCountsIt) {
   StrictMock<MockDriver> target;
   CountingDriver counting(&target);
-  forwarding::check_every_method(target, counting);
+  test::check_every_method(target, counting);
   CallCounts each_twice;
 #define TESSERA_CALL(method, cuda_name)                         \
   each_twice.calls[static_cast<std::size_t>(Call::method)] = 2; \

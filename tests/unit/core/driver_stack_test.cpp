@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "forwarding.h"
+#include "support/forwarding.h"
 #include "support/matchers.h"
 
 namespace tessera {
@@ -33,7 +33,7 @@ TEST(DriverStack, WithoutLayersIsTheDriverItself) {
 TEST(DriverStack, ForwardsEachCallThroughAllLayers) {
   StrictMock<MockDriver> base;
   const DriverStack stack = stack_layers(base, all_layers());
-  forwarding::check_every_method(base, stack.driver());
+  test::check_every_method(base, stack.driver());
   EXPECT_EQ(stack.counting()->counts().total(), 2 * (call_count - 1));
   EXPECT_EQ(stack.faults()->calls(), 2 * (call_count - 1));
 }

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "forwarding.h"
+#include "support/forwarding.h"
 #include "support/matchers.h"
 #include "support/mock_driver.h"
 #include "tessera/driver.h"
@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-using forwarding::check_every_method;
+using test::check_every_method;
 using test::MockDriver;
 using testing::StrictMock;
 

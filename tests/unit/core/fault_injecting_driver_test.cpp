@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "forwarding.h"
+#include "support/forwarding.h"
 #include "support/sim_machine.h"
 #include "tessera/layers/call_errors.h"
 
@@ -52,7 +52,7 @@ class FaultInjection : public testing::Test {
 TEST(FaultInjectingDriver, ForwardsEachCallOnceUnchangedWithoutFaults) {
   StrictMock<MockDriver> target;
   FaultInjectingDriver faults(&target, {});
-  forwarding::check_every_method(target, faults);
+  test::check_every_method(target, faults);
   EXPECT_EQ(faults.calls(), 2 * (call_count - 1));
   EXPECT_EQ(faults.faults(), 0U);
   EXPECT_EQ(faults.first_fault(), std::nullopt);
@@ -61,18 +61,17 @@ TEST(FaultInjectingDriver, ForwardsEachCallOnceUnchangedWithoutFaults) {
 TEST(FaultInjectingDriver, CanFailEachCallWithoutMakingIt) {
   StrictMock<MockDriver> target;
   FaultInjectingDriver faults(&target, {});
-#define TESSERA_CALL(method, cuda_name)                                                \
-  {                                                                                    \
-    faults.set_plan({.faults = {Fault::each_of(Call::method, ErrorCode::not_ready)}}); \
-    forwarding::expect_error(faults, &Driver::method,                                  \
-                             {.code = ErrorCode::not_ready,                            \
-                              .call = Call::method,                                    \
-                              .origin = Origin::injected,                              \
-                              .reason = Reason::injected_each,                         \
-                              .values = {1, 1, 0}});                                   \
-  }
-#include "tessera/calls.def"
-#undef TESSERA_CALL
+  test::expect_error_of_every_method(
+      faults,
+      [&](Call call) {
+        faults.set_plan({.faults = {Fault::each_of(call, ErrorCode::not_ready)}});
+        return Error{.code = ErrorCode::not_ready,
+                     .call = call,
+                     .origin = Origin::injected,
+                     .reason = Reason::injected_each,
+                     .values = {1, 1, 0}};
+      },
+      [](Call) {});
 }
 
 TEST_F(FaultInjection, FailsTheNthCallOfAll) {

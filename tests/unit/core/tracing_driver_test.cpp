@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "driver_world.h"
-#include "forwarding.h"
+#include "support/forwarding.h"
 #include "support/matchers.h"
 #include "support/must.h"
 #include "tessera/scenario/compare.h"
@@ -86,7 +86,7 @@ const AccessDescriptor read_write = {.location = {}, .flags = AccessFlags::read_
 TEST(TracingDriver, ForwardsEachCallOnceUnchanged) {
   StrictMock<MockDriver> target;
   TracingDriver tracing(&target);
-  forwarding::check_every_method(target, tracing);
+  test::check_every_method(target, tracing);
 }
 
 // Whatever comes, it is in the trace: as an operation or as a comment.
@@ -94,18 +94,14 @@ TEST(TracingDriver, LosesNoCall) {
   testing::NiceMock<MockDriver> target;
   TracingDriver tracing(&target, {.start = scenario::Start::no_context});
   std::size_t lines = 2;
-#define TESSERA_CALL(method, cuda_name)                                                    \
-  {                                                                                        \
-    SCOPED_TRACE(#method);                                                                 \
-    forwarding::expect_error(tracing, &Driver::method,                                     \
-                             {.code = ErrorCode::not_supported, .call = Call::method});    \
-    const std::string text = tracing.text();                                               \
-    ++lines;                                                                               \
-    EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), lines) \
-        << text;                                                                           \
-  }
-#include "tessera/calls.def"
-#undef TESSERA_CALL
+  test::expect_error_of_every_method(
+      tracing, [](Call call) { return Error{.code = ErrorCode::not_supported, .call = call}; },
+      [&](Call) {
+        const std::string text = tracing.text();
+        ++lines;
+        EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), lines)
+            << text;
+      });
 }
 
 TEST_F(Tracing, WritesAProgramAsAScenario) {

@@ -1,6 +1,4 @@
-// Whether a driver forwards each call once, with what it was given, and answers what it was
-// answered.
-#pragma once
+#include "support/forwarding.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/mock_driver.h"
-#include "tessera/driver.h"
+namespace tessera::test {
+namespace {
 
-namespace tessera::forwarding {
-
-using test::MockDriver;
 using testing::Mock;
-using testing::StrictMock;
 
-inline std::byte some_byte{};
+std::byte some_byte{};
 
 // A value that no default is equal to.
 template <class T>
@@ -35,21 +29,21 @@ T sample(std::type_identity<T> /*type*/) {
     return T{};  // requests: that they are the same object is all that is asked
   }
 }
-inline std::string sample(std::type_identity<std::string> /*type*/) { return "a tile of a mosaic"; }
-inline std::byte* sample(std::type_identity<std::byte*> /*type*/) { return &some_byte; }
-inline AddressRange sample(std::type_identity<AddressRange> /*type*/) {
+std::string sample(std::type_identity<std::string> /*type*/) { return "a tile of a mosaic"; }
+std::byte* sample(std::type_identity<std::byte*> /*type*/) { return &some_byte; }
+AddressRange sample(std::type_identity<AddressRange> /*type*/) {
   return {DeviceAddress(41), Bytes(43)};
 }
-inline AllocationProperties sample(std::type_identity<AllocationProperties> /*type*/) {
+AllocationProperties sample(std::type_identity<AllocationProperties> /*type*/) {
   return {.location = {.id = 41}, .usage = 43};
 }
-inline ShareableHandle sample(std::type_identity<ShareableHandle> /*type*/) {
+ShareableHandle sample(std::type_identity<ShareableHandle> /*type*/) {
   return {.file_descriptor = 41, .win32 = 43};
 }
-inline PitchedAllocation sample(std::type_identity<PitchedAllocation> /*type*/) {
+PitchedAllocation sample(std::type_identity<PitchedAllocation> /*type*/) {
   return {.address = DeviceAddress(41), .pitch = Bytes(43)};
 }
-inline MemoryInfo sample(std::type_identity<MemoryInfo> /*type*/) {
+MemoryInfo sample(std::type_identity<MemoryInfo> /*type*/) {
   return {.free = Bytes(41), .total = Bytes(43)};
 }
 
@@ -57,11 +51,11 @@ template <class T>
 bool is_same_value(const T& left, const T& right) {
   return left == right;
 }
-inline bool is_same_value(const ShareableHandle& left, const ShareableHandle& right) {
+bool is_same_value(const ShareableHandle& left, const ShareableHandle& right) {
   return left.type == right.type && left.file_descriptor == right.file_descriptor &&
          left.win32 == right.win32 && left.fabric == right.fabric;
 }
-inline bool is_same_value(const PitchedAllocation& left, const PitchedAllocation& right) {
+bool is_same_value(const PitchedAllocation& left, const PitchedAllocation& right) {
   return left.address == right.address && left.pitch == right.pitch;
 }
 
@@ -160,9 +154,9 @@ void expect_error(Driver& driver, Answer (Driver::*method)(Argument), const Erro
   expect_same((driver.*method)(sample(std::type_identity<Given>())), Answer(error));
 }
 
-// `target` is strict: it fails on any other call than the expected one. Each method is called
-// twice: it succeeds, then it fails.
-inline void check_every_method(StrictMock<MockDriver>& target, Driver& forwarder) {
+}  // namespace
+
+void check_every_method(MockDriver& target, Driver& forwarder) {
 #define TESSERA_CALL(method, cuda_name)                                            \
   {                                                                                \
     SCOPED_TRACE(#method);                                                         \
@@ -174,4 +168,16 @@ inline void check_every_method(StrictMock<MockDriver>& target, Driver& forwarder
 #undef TESSERA_CALL
 }
 
-}  // namespace tessera::forwarding
+void expect_error_of_every_method(Driver& driver, const std::function<Error(Call)>& error_before,
+                                  const std::function<void(Call)>& after) {
+#define TESSERA_CALL(method, cuda_name)                                \
+  {                                                                    \
+    SCOPED_TRACE(#method);                                             \
+    expect_error(driver, &Driver::method, error_before(Call::method)); \
+    after(Call::method);                                               \
+  }
+#include "tessera/calls.def"
+#undef TESSERA_CALL
+}
+
+}  // namespace tessera::test
