@@ -8,12 +8,14 @@ namespace tessera {
 
 void LiveObjects::add_context(ContextHandle context, DeviceOrdinal device, bool is_primary,
                               const MadeBy& made) {
-  const auto [found, is_new] = contexts_.try_emplace(context, LiveContext{.handle = context,
-                                                                          .device = device,
-                                                                          .is_primary = is_primary,
-                                                                          .is_reset = false,
-                                                                          .references = 1,
-                                                                          .made = made});
+  const auto [found, is_new] = contexts_.try_emplace(
+      context, LiveContext{.handle = context,
+                           .device = device,
+                           .is_primary = is_primary,
+                           .is_reset = false,
+                           .is_held_elsewhere = made_elsewhere_.contains(context),
+                           .references = 1,
+                           .made = made});
   found->second.references += is_new ? 0U : 1U;
   found->second.is_reset = false;
   if (is_primary) {
@@ -39,7 +41,9 @@ void LiveObjects::release_primary(DeviceOrdinal device, const MadeBy& ended) {
   const ContextHandle context = primary->second;
   LiveContext& entry = contexts_.find(context)->second;
   if (--entry.references == 0) {
-    end_context(context, ended);
+    if (!entry.is_held_elsewhere) {
+      end_context(context, ended);
+    }
     contexts_.erase(context);
     primaries_.erase(primary);
   }
@@ -65,11 +69,19 @@ void LiveObjects::remove_context(ContextHandle context, const MadeBy& ended) {
   }
 }
 
+void LiveObjects::see_context(ContextHandle context) {
+  if (!context.is_null() && !contexts_.contains(context) &&
+      dead(DeadKind::context, context.value()) == nullptr) {
+    made_elsewhere_.insert(context);
+  }
+}
+
 void LiveObjects::push_context(ContextHandle context) {
   current_[std::this_thread::get_id()].push_back(context);
 }
 
 void LiveObjects::set_current(ContextHandle context) {
+  see_context(context);
   auto& stack = current_[std::this_thread::get_id()];
   if (stack.empty()) {
     stack.push_back(context);

@@ -16,15 +16,12 @@ inline int live() noexcept {
 }
 
 // What is computed at compile time is never mutated.
-constexpr bool on(int mutant) noexcept {
-  return !std::is_constant_evaluated() && live() == mutant;
-}
+constexpr bool on(int mutant) noexcept { return !std::is_constant_evaluated() && live() == mutant; }
 
-#define TESSERA_MUTATION_BINARY(name, op, other)                             \
-  template <class Left, class Right>                                         \
-  constexpr auto name(int mutant, const Left& left, const Right& right) {    \
-    return on(mutant) ? static_cast<decltype(left op right)>(left other right) \
-                      : (left op right);                                     \
+#define TESSERA_MUTATION_BINARY(name, op, other)                                                  \
+  template <class Left, class Right>                                                              \
+  constexpr auto name(int mutant, const Left& left, const Right& right) {                         \
+    return on(mutant) ? static_cast<decltype(left op right)>(left other right) : (left op right); \
   }
 TESSERA_MUTATION_BINARY(less, <, <=)
 TESSERA_MUTATION_BINARY(less_equal, <=, <)

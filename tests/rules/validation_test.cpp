@@ -143,5 +143,22 @@ TEST(Validation, HasNoFindingOnThreadsThatDoRight) {
   EXPECT_EQ(m->finding_count(), 0U);
 }
 
+// A program shares its process with a runtime that holds the primary context.
+TEST(Validation, LeavesContextsAloneThatOthersHold) {
+  sim::SimDriver simulator(h200());
+  must(simulator.init(0));
+  const ContextHandle primary = must(simulator.device_primary_ctx_retain(device_0));
+  must(simulator.ctx_set_current(primary));
+  ValidatingDriver driver(&simulator);
+  must(driver.ctx_get_current());
+  must(driver.device_primary_ctx_retain(device_0));
+  const DeviceAddress memory = must(driver.mem_alloc(Bytes(16)));
+  must(driver.device_primary_ctx_release(device_0));  // not the last reference
+  must(driver.ctx_set_current(primary));
+  must(driver.mem_free(memory));
+  EXPECT_TRUE(driver.findings().empty()) << to_string(driver.findings().front());
+  EXPECT_TRUE(driver.check_leaks().is_empty());
+}
+
 }  // namespace
 }  // namespace tessera::rules

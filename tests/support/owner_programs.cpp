@@ -57,7 +57,10 @@ Status transaction(DriverUse use) {
     TESSERA_TRY(steps.map(*reservation, unit * i, *memory));
   }
   TESSERA_TRY(steps.grant(reservation->range(), AccessSet::of_device(device_0)));
-  static_cast<void>(steps.commit());
+  Transaction::Made made = steps.commit();
+  for (Mapping& mapping : made.mappings) {
+    TESSERA_TRY(mapping.close(Quiescence::promised()));
+  }
   return {};
 }
 
@@ -186,13 +189,16 @@ Status sharing(DriverUse use) {
 const std::vector<OwnerProgram>& owner_programs() {
   static const std::vector<OwnerProgram> programs = {
       {.name = "owners", .body = owners, .devices = 2},
-      {.name = "destructors", .body = destructors},
+      // Where waiting for a device fails, a destructor unmaps all the same.
+      {.name = "destructors", .body = destructors, .may_recover = true},
       {.name = "transaction", .body = transaction},
       {.name = "multicast", .body = multicast, .devices = 2, .simulated_only = true},
-      {.name = "retiring", .body = retiring},
+      // What is not to be collected yet is waited for.
+      {.name = "retiring", .body = retiring, .may_recover = true},
       // Lost contexts have no work: freeing goes on.
       {.name = "allocating", .body = allocating, .may_recover = true},
-      {.name = "peers", .body = peers, .devices = 2},
+      // An attribute that is refused says that nothing is mapped.
+      {.name = "peers", .body = peers, .devices = 2, .may_recover = true},
       // What cannot be had is an answer.
       {.name = "capabilities", .body = capabilities, .may_recover = true},
       // A smaller reservation, or smaller pieces, will do.

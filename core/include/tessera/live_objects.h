@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tessera/call_site.h"
@@ -125,6 +126,8 @@ struct LiveContext {
   DeviceOrdinal device;
   bool is_primary = false;
   bool is_reset = false;  // destroyed until it is retained again
+  // Was current before it was made here: others hold it, and the last release here ends nothing.
+  bool is_held_elsewhere = false;
   std::uint32_t references = 1;
   MadeBy made;
 };
@@ -191,6 +194,8 @@ class LiveObjects {
   void release_primary(DeviceOrdinal device, const MadeBy& ended);
   void remove_context(ContextHandle context, const MadeBy& ended);
   void reset_primary(DeviceOrdinal device, const MadeBy& ended);
+  // A context that is current and was not made here.
+  void see_context(ContextHandle context);
   void push_context(ContextHandle context);  // of this thread, as the next two
   void set_current(ContextHandle context);
   [[nodiscard]] std::optional<ContextHandle> current_context() const;  // nothing: not known
@@ -263,6 +268,7 @@ class LiveObjects {
   std::map<DeviceAddress, LiveAllocation> allocations_;
   std::unordered_map<ContextHandle, LiveContext> contexts_;
   std::map<DeviceOrdinal, ContextHandle> primaries_;
+  std::unordered_set<ContextHandle> made_elsewhere_;
   std::unordered_map<std::thread::id, std::vector<ContextHandle>> current_;
   std::unordered_map<StreamHandle, LiveOrder> streams_;
   std::unordered_map<EventHandle, LiveOrder> events_;

@@ -265,8 +265,7 @@ Status GrowableBuffer::close(Quiescence proof) {
 }
 
 void GrowableBuffer::abandon() noexcept {
-  if (is_open()) {
-    detail::wait_for_devices(driver(), device_bits());
+  if (is_open() && detail::wait_for_devices(driver(), device_bits())) {
     // What fails is tried again, and reported, by the owners' destructors.
     static_cast<void>(close_all());
   }

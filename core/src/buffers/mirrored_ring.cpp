@@ -80,8 +80,7 @@ Status MirroredRing::close(Quiescence proof) {
 }
 
 void MirroredRing::abandon() noexcept {
-  if (is_open()) {
-    detail::wait_for_devices(reservation_.driver(), access_.device_bits());
+  if (is_open() && detail::wait_for_devices(reservation_.driver(), access_.device_bits())) {
     // What fails is tried again, and reported, by the owners' destructors.
     static_cast<void>(close_all());
   }

@@ -19,12 +19,13 @@ PieceRow& PieceRow::operator=(PieceRow&& other) noexcept {
 PieceRow::~PieceRow() { abandon(); }
 
 void PieceRow::abandon() noexcept {
-  if (!pieces_.empty()) {
-    detail::wait_for_devices(pieces_.front().memory.driver(), device_bits());
-  }
+  const bool is_idle =
+      !pieces_.empty() && detail::wait_for_devices(pieces_.front().memory.driver(), device_bits());
   // What fails is tried again, and reported, by the owners' destructors.
   while (!pieces_.empty()) {
-    static_cast<void>(pieces_.back().mapping.close(Quiescence::promised()));
+    if (is_idle) {
+      static_cast<void>(pieces_.back().mapping.close(Quiescence::promised()));
+    }
     pieces_.pop_back();
   }
   unreleased_.clear();

@@ -54,6 +54,14 @@ TESSERA_RECORD(ctx_set_current) {
   }
 }
 
+TESSERA_RECORD(ctx_get_current) {
+  static_cast<void>(made);
+  static_cast<void>(request);
+  if (answer) {
+    objects.see_context(*answer);
+  }
+}
+
 // --- Addresses and memory ---
 
 TESSERA_RECORD(mem_address_reserve) {

@@ -20,6 +20,7 @@ TESSERA_RECORD(device_primary_ctx_reset);
 TESSERA_RECORD(ctx_create);
 TESSERA_RECORD(ctx_destroy);
 TESSERA_RECORD(ctx_set_current);
+TESSERA_RECORD(ctx_get_current);
 TESSERA_RECORD(mem_address_reserve);
 TESSERA_RECORD(mem_address_free);
 TESSERA_RECORD(mem_create);

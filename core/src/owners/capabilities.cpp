@@ -1,5 +1,6 @@
 #include "tessera/owners/capabilities.h"
 
+#include <optional>
 #include <string_view>
 
 #include "tessera/owners/physical_allocation.h"
@@ -38,14 +39,17 @@ constexpr std::int32_t compression_supported = 107;
 constexpr std::int32_t rdma_supported = 110;
 constexpr std::int32_t fabric_supported = 128;
 
-// Whether the device says that it has not got it. A "no" is believed: to try all the same would be
-// a call that the documentation forbids. A "yes" is not, nor is a driver that does not know the
-// attribute: those are tried.
-bool is_denied(Driver& driver, DeviceOrdinal device, std::int32_t attribute) {
-  return driver.device_get_attribute({.attribute = attribute, .device = device}).value_or(1) == 0;
-}
-
-Capability denied(std::int32_t attribute) {
+// Nothing where the attribute says that the device has it. A "no" is believed: to try all the same
+// would be a call that the documentation forbids. So is a driver that does not know the attribute,
+// which is too old. A "yes" is not: what it promises is tried.
+std::optional<Capability> denied(Driver& driver, DeviceOrdinal device, std::int32_t attribute) {
+  const auto value = driver.device_get_attribute({.attribute = attribute, .device = device});
+  if (!value) {
+    return Capability(value.error());
+  }
+  if (*value != 0) {
+    return std::nullopt;
+  }
   return Capability(Error{.code = ErrorCode::not_supported,
                           .call = Call::device_get_attribute,
                           .reason = Reason::attribute_denies,
@@ -77,8 +81,8 @@ Result<Capabilities> probe_capabilities(Driver& driver, DeviceOrdinal device) {
   const Bytes granule = found.granularity_minimum;
   const auto anything = [](const AllocationProperties& /*got*/) { return true; };
   const auto try_export = [&](HandleTypes type, std::int32_t attribute) {
-    if (is_denied(driver, device, attribute)) {
-      return denied(attribute);
+    if (const auto no = denied(driver, device, attribute)) {
+      return *no;
     }
     MemoryOptions options = plain;
     options.exports = type;
@@ -95,20 +99,19 @@ Result<Capabilities> probe_capabilities(Driver& driver, DeviceOrdinal device) {
   found.export_win32 = try_export(HandleTypes::win32, win32_supported);
   MemoryOptions rdma = plain;
   rdma.gpu_direct_rdma = true;
+  const auto no_rdma = denied(driver, device, rdma_supported);
   found.gpu_direct_rdma =
-      is_denied(driver, device, rdma_supported)
-          ? denied(rdma_supported)
-          : try_memory(driver, rdma, granule, [](const AllocationProperties& got) {
-              return got.gpu_direct_rdma_capable != 0;
-            });
+      no_rdma ? *no_rdma : try_memory(driver, rdma, granule, [](const AllocationProperties& got) {
+        return got.gpu_direct_rdma_capable != 0;
+      });
   MemoryOptions compressed = plain;
   compressed.compression = true;
+  const auto no_compression = denied(driver, device, compression_supported);
   found.compression =
-      is_denied(driver, device, compression_supported)
-          ? denied(compression_supported)
-          : try_memory(driver, compressed, granule, [](const AllocationProperties& got) {
-              return got.compression == Compression::generic;
-            });
+      no_compression ? *no_compression
+                     : try_memory(driver, compressed, granule, [](const AllocationProperties& got) {
+                         return got.compression == Compression::generic;
+                       });
   found.host_memory = try_on(on_host());
   found.host_numa_memory = try_on(on_host_numa_node(0));
 

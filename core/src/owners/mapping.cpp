@@ -105,13 +105,14 @@ void Mapping::abandon() noexcept {
     return;
   }
   if (mapped_) {
-    detail::wait_for_devices(driver(), access_.device_bits());
     const UnmapRequest unmap = {.address = range_.begin(), .size = range_.size()};
-    const Status done = driver().mem_unmap(unmap);
+    const Status idle = detail::wait_for_devices(driver(), access_.device_bits());
+    const Status done = idle ? driver().mem_unmap(unmap) : idle;
     if (!done) {
       const DriverUse& use = reservation_->use();
       use.sink->undo_failed(
           {.error = done.error(), .driver = use.driver, .step = unmap, .made_at = site_});
+      reservation_->leave_mapped(done.error());
     }
   }
   // Their destructors report what they cannot give back, in the order in which it can be retried.

@@ -100,9 +100,9 @@ void MulticastBinding::abandon() noexcept {
   }
   if (bound_) {
     const DriverUse& use = object_->use();
-    detail::wait_for_devices(*use.driver,
-                             std::uint64_t{1} << static_cast<unsigned>(device_.value()));
-    const Status done = use.driver->multicast_unbind(unbind_request());
+    const Status idle = detail::wait_for_devices(
+        *use.driver, std::uint64_t{1} << static_cast<unsigned>(device_.value()));
+    const Status done = idle ? use.driver->multicast_unbind(unbind_request()) : idle;
     if (!done) {
       use.sink->undo_failed({.error = done.error(),
                              .driver = use.driver,

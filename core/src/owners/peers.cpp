@@ -22,11 +22,13 @@ Status set_access(Driver& driver, AddressRange range,
 // ERRORS: also those of asking for the memory behind the mapping.
 Status check_reach_of_mapping(Driver& driver, DeviceAddress address,
                               std::span<const DeviceOrdinal> accessors) {
-  TESSERA_TRY_ASSIGN(const PhysicalAllocation memory, PhysicalAllocation::retain(driver, address));
-  if (memory.asked().location.type != LocationType::device) {
+  TESSERA_TRY_ASSIGN(PhysicalAllocation memory, PhysicalAllocation::retain(driver, address));
+  const Location location = memory.asked().location;
+  TESSERA_TRY(memory.close());
+  if (location.type != LocationType::device) {
     return {};
   }
-  return check_reach(driver, DeviceOrdinal(memory.asked().location.id), accessors);
+  return check_reach(driver, DeviceOrdinal(location.id), accessors);
 }
 
 }  // namespace

@@ -19,6 +19,10 @@ Status PrimaryContextScope::leave() {
   if (current_) {
     current_ = false;
     first = driver_.ctx_set_current(before_);
+    if (!first) {
+      // Once more: the thread's later work would go to the wrong device.
+      static_cast<void>(driver_.ctx_set_current(before_));
+    }
   }
   if (retained_) {
     retained_ = false;
@@ -37,11 +41,18 @@ Status synchronize_primary_context(Driver& driver, DeviceOrdinal device) {
   return scope.leave();
 }
 
-void wait_for_devices(Driver& driver, std::uint64_t device_bits) noexcept {
+Status wait_for_devices(Driver& driver, std::uint64_t device_bits) noexcept {
+  Status first;
   for (; device_bits != 0; device_bits &= device_bits - 1) {
     const DeviceOrdinal device(std::countr_zero(device_bits));
-    static_cast<void>(synchronize_primary_context(driver, device));
+    const Status waited = synchronize_primary_context(driver, device);
+    const bool shows_no_work = !waited && (waited.error().code == ErrorCode::illegal_address ||
+                                           waited.error().code == ErrorCode::out_of_memory);
+    if (first && !shows_no_work) {
+      first = waited;
+    }
   }
+  return first;
 }
 
 }  // namespace tessera::detail

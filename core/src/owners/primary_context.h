@@ -27,8 +27,9 @@ class PrimaryContextScope {
 // Waits for all work of the device's primary context.
 Status synchronize_primary_context(Driver& driver, DeviceOrdinal device);
 
-// The same for every device with a bit set, where nobody can be told of a failure and none matters:
-// a context that cannot be had has no work, and in one that is lost nothing runs any more.
-void wait_for_devices(Driver& driver, std::uint64_t device_bits) noexcept;
+// The same for every device with a bit set. ERRORS: those that leave it open whether work is still
+// running. A context that memory lacks for was not there, so it has no work; and in one that a
+// fault has lost nothing runs any more.
+Status wait_for_devices(Driver& driver, std::uint64_t device_bits) noexcept;
 
 }  // namespace tessera::detail

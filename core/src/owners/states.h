@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "tessera/address.h"
 #include "tessera/call_site.h"
@@ -16,12 +17,16 @@ class ReservationState {
       : use_(use), range_(range), granularity_(granularity), site_(site) {}
   ReservationState(const ReservationState&) = delete;
   ReservationState& operator=(const ReservationState&) = delete;
-  ~ReservationState() { report(close()); }
+  ~ReservationState() { report(leftover_ ? Status(*leftover_) : close()); }
 
   [[nodiscard]] Driver& driver() const noexcept { return *use_.driver; }
   [[nodiscard]] const DriverUse& use() const noexcept { return use_; }
   [[nodiscard]] AddressRange range() const noexcept { return range_; }
   [[nodiscard]] Bytes granularity() const noexcept { return granularity_; }
+
+  // A mapping in it could not be unmapped, and went to the sink. Nor can the addresses be freed
+  // before that, so they go there, too.
+  void leave_mapped(const Error& error) noexcept { leftover_ = error; }
 
   // Nothing more to do after a success.
   Status close();
@@ -33,6 +38,7 @@ class ReservationState {
   AddressRange range_;
   Bytes granularity_;
   CallSite site_;
+  std::optional<Error> leftover_;
   bool open_ = true;
 };
 

@@ -116,6 +116,29 @@ TEST(Mapping, TellsTheSinkAllThatItsDestructorCouldNotUndoInAnOrderThatCanBeRetr
   EXPECT_THAT(machine.sink().retry_all(), is_ok());
 }
 
+TEST(Mapping, IsLeftToTheSinkWhereItsDestructorCouldNotWait) {
+  class CannotWait final : public DriverWrapper {
+   public:
+    using DriverWrapper::DriverWrapper;
+    Status ctx_synchronize() override { return Error{.code = ErrorCode::unknown}; }
+  };
+  OwnersMachine machine;
+  CannotWait layer(&machine.driver());
+  {
+    Mapping mapping = must(Mapping::map(
+        must(Reservation::make(machine.use(layer), {.size = machine.unit()})), Bytes(0),
+        must(PhysicalAllocation::create(machine.use(layer), {.size = machine.unit()}))));
+    must(mapping.grant(AccessSet::of_device(device_0)));
+    must(machine.machine().launch_write(mapping.begin(), 1, 1'000'000));
+  }
+  // Work may run there still: neither the mapping nor its addresses were touched.
+  EXPECT_EQ(machine.books().mappings, 1U);
+  ASSERT_EQ(machine.sink().failures().size(), 2U);
+  EXPECT_EQ(machine.sink().failures().front().error.code, ErrorCode::unknown);
+  EXPECT_THAT(machine.driver().ctx_synchronize(), is_ok());
+  EXPECT_THAT(machine.sink().retry_all(), is_ok());
+}
+
 TEST(Mapping, MovesAndUnmapsWhatItHeld) {
   OwnersMachine machine;
   Mapping first = machine.mapped(1);

@@ -28,7 +28,8 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   // Where a device has access, first waits for the work of its primary context: a net below those
-  // who forgot `close`, which is quicker. Failures to undo go to the sink.
+  // who forgot `close`, which is quicker. Failures go to the sink; where waiting failed, so that
+  // work may still run, unmapping is left to it.
   ~Mapping() {
     if (is_open()) {
       abandon();

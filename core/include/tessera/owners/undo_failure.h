@@ -28,7 +28,8 @@ struct UndoFailure {
   Step step;
   CallSite made_at;  // where what is left over was made
 
-  // Takes the step again. The failures of one destructor are retried in the order they came in.
+  // Takes the step again; for an unmap, the work that uses the range is done by then. The failures
+  // of one destructor are retried in the order they came in.
   [[nodiscard]] Status retry() const;
 };
 
