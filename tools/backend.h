@@ -17,6 +17,8 @@ struct BackendOptions {
   BackendKind kind = BackendKind::sim;
   std::string profile = "h200";  // of the simulator: a built-in one's name, or a file
   std::int32_t devices = 1;
+  // Whether simulated memory has bytes: filling all of a device takes as much of the host.
+  bool bytes = true;
 };
 
 // The options as arguments of this command, for a process that is to use the same.

@@ -107,7 +107,10 @@ ExitStatus check(const CheckOptions& options) {
   if (!recordings) {
     return ExitStatus::unusable;
   }
-  auto opened = open_backend(options.backend);
+  // Rules are about calls; what the memory holds does not matter to them.
+  BackendOptions backend_options = options.backend;
+  backend_options.bytes = false;
+  auto opened = open_backend(backend_options);
   if (const auto* error = std::get_if<BackendError>(&opened)) {
     complain(error->message);
     return ExitStatus::unusable;

@@ -38,8 +38,8 @@ class SimBackend final : public Backend {
       : profile_(std::move(profile)), options_(std::move(options)) {}
 
   std::unique_ptr<scenario::World> make_world() override {
-    auto driver =
-        std::make_unique<sim::SimDriver>(profile_, sim::SimOptions{.devices = options_.devices});
+    auto driver = std::make_unique<sim::SimDriver>(
+        profile_, sim::SimOptions{.devices = options_.devices, .bytes = options_.bytes});
     return std::make_unique<SimWorld>(std::move(driver), profile_, options_);
   }
 

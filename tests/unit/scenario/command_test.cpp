@@ -106,7 +106,7 @@ TEST_F(Command, SaysWhatWouldWorkAfterBadUsage) {
   const struct {
     std::string arguments;
     const char* message;
-  } uses[] = {{"", "use replay, record, check or demo"},
+  } uses[] = {{"", "use replay, record, check, fuzz or demo"},
               {"reply " + path, "no verb `reply`"},
               {"replay", "FILE"},
               {"replay --backend gpu " + path, "use sim or cuda"},
