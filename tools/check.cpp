@@ -33,7 +33,10 @@ ordered_json to_json(const Place& place, const Finding& finding) {
           {"line", place.line},
           {"rule", rule.name},
           {"number", static_cast<unsigned>(rule.id)},
-          {"call", method_name(finding.call)},
+          {"call",
+           finding.call == Call::none ? ordered_json() : ordered_json(method_name(finding.call))},
+          {"call_number", finding.call_number},
+          {"answer", finding.answer == ErrorCode{} ? "OK" : code_name(finding.answer)},
           {"source", source_name(rule.source)},
           {"consequence", consequence_name(rule.consequence)},
           {"message", to_string(finding)}};
@@ -58,7 +61,8 @@ class Output {
     }
     const ordered_json document = {
         {"calls", calls}, {"cases", cases}, {"findings", std::move(findings_)}};
-    std::printf("%s\n", document.dump(2).c_str());
+    std::printf("%s\n",
+                document.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
   }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 

@@ -37,8 +37,8 @@ class Run {
         differential_{.devices = options.devices,
                       .level = options.is_thorough ? model::Level::thorough : model::Level::quick,
                       .model_profile = options.model_profile},
-        seconds_(options.seconds == 0 && options.programs == 0 ? default_seconds
-                                                               : options.seconds) {}
+        seconds_(!(options.seconds > 0) && options.programs == 0 ? default_seconds
+                                                                 : options.seconds) {}
 
   FuzzResult run() {
     std::vector<std::thread> threads;

@@ -117,7 +117,8 @@ int main(int argc, char** argv) {
       "fuzz", "Run random programs on the simulator and compare with a naive model of it");
   fuzz_verb->add_option("--seconds", fuzz_options.seconds, "Stop after so long")
       ->check(CLI::Range(0.1, 1e6));
-  fuzz_verb->add_option("--programs", fuzz_options.programs, "Stop after so many programs");
+  fuzz_verb->add_option("--programs", fuzz_options.programs, "Stop after so many programs")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
   fuzz_verb->add_option("--seed", fuzz_options.seed, "The first program's; each next has one more")
       ->capture_default_str();
   fuzz_verb

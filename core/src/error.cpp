@@ -128,6 +128,9 @@ std::string to_string(const Error& error) {
   if (const std::string why = explain(error); !why.empty()) {
     line += ": " + why;
   }
+  if (error.origin == Origin::validation) {
+    line += "; the call was not made";
+  }
   return line;
 }
 

@@ -35,7 +35,7 @@ TEST(Validation, RefusesWithAnErrorThatNamesTheRule) {
   EXPECT_EQ(
       to_string(handle.error()),
       "mem_create: INVALID_VALUE (1) from validation, rule create_size (301): 6912 bytes were "
-      "asked for; the granularity is 2 MiB (2097152)");
+      "asked for; the granularity is 2 MiB (2097152); the call was not made");
 }
 
 TEST(Validation, DoesNotMakeACallThatItRefuses) {
@@ -158,6 +158,27 @@ TEST(Validation, LeavesContextsAloneThatOthersHold) {
   must(driver.mem_free(memory));
   EXPECT_TRUE(driver.findings().empty()) << to_string(driver.findings().front());
   EXPECT_TRUE(driver.check_leaks().is_empty());
+}
+
+TEST(Validation, NamesKernelsOnMemoryThatWasFreedAndOnNull) {
+  RuleMachine m(h200(), ValidationMode::refuse);
+  const DeviceAddress freed = must(m->mem_alloc(Bytes(1024)));
+  must(m->mem_free(freed));
+  EXPECT_FALSE(m.launch(freed));
+  EXPECT_FALSE(m.launch(DeviceAddress()));
+  ASSERT_EQ(m->findings().size(), 2U);
+  for (const Finding& finding : m->findings()) {
+    EXPECT_EQ(finding.rule, RuleId::launch_not_mapped);
+  }
+}
+
+TEST(Validation, NamesTheFirstAddressThatACopyDoesNotFind) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress memory = must(m->mem_alloc(2_MiB));
+  EXPECT_FALSE(m->memset_d8({.destination = memory, .value = 0, .size = 4_MiB}));
+  ASSERT_EQ(m->findings().size(), 1U);
+  EXPECT_EQ(m->findings().front().values[2], (memory + 2_MiB).value());
+  must(m->mem_free(memory));
 }
 
 }  // namespace

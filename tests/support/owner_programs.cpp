@@ -69,8 +69,7 @@ Status multicast(DriverUse use) {
                      MulticastObject::make(use, {.size = unit, .devices = both}));
   TESSERA_TRY_ASSIGN(const PhysicalAllocation memory,
                      PhysicalAllocation::create(use, {.size = object.size()}));
-  TESSERA_TRY_ASSIGN(MulticastBinding binding,
-                     MulticastBinding::bind(object, device_0, Bytes(0), memory));
+  TESSERA_TRY_ASSIGN(MulticastBinding binding, MulticastBinding::bind(object, Bytes(0), memory));
   return binding.close(Quiescence::promised());
 }
 

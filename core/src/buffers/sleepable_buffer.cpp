@@ -118,15 +118,13 @@ Status SleepableBuffer::map_again(std::vector<Piece>& pieces, std::size_t first)
   if (first == pieces.size()) {
     return {};
   }
-  const DeviceAddress begin = pieces[first].range().begin();
   for (std::size_t i = first; i < pieces.size(); ++i) {
     Piece& piece = pieces[i];
     TESSERA_TRY_ASSIGN(piece.mapping, Mapping::map(reservation_, piece.range().begin() - address(),
                                                    piece.memory, site_));
-  }
-  TESSERA_TRY(set_access(AddressRange(begin, reservation_.range().end() - begin)));
-  for (std::size_t i = first; i < pieces.size(); ++i) {
-    pieces[i].mapping.note_access(access_);
+    // One by one: several at once, but not the whole row, is what not every driver takes.
+    TESSERA_TRY(set_access(piece.range()));
+    piece.mapping.note_access(access_);
   }
   return {};
 }

@@ -10,11 +10,13 @@ std::string what_the_driver_does(const Finding& finding, const Rule& rule) {
   if (rule.source == RuleSource::portability) {
     return "This driver takes it; others need not.";
   }
+  // What it did answer says more than what an H200's does.
+  if (finding.answer != ErrorCode{}) {
+    return "The driver answers " + code_name(finding.answer) + ".";
+  }
   switch (rule.consequence) {
     case Consequence::refused:
-      return finding.answer == ErrorCode{}
-                 ? "The driver refuses it."
-                 : "The driver answers " + code_name(finding.answer) + ".";
+      return "The driver refuses it.";
     case Consequence::accepted_silently:
       return "The driver says nothing.";
     case Consequence::crashes:

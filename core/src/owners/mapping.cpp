@@ -112,7 +112,7 @@ void Mapping::abandon() noexcept {
       const DriverUse& use = reservation_->use();
       use.sink->undo_failed(
           {.error = done.error(), .driver = use.driver, .step = unmap, .made_at = site_});
-      reservation_->leave_mapped(done.error());
+      reservation_->leave_behind(done.error());
     }
   }
   // Their destructors report what they cannot give back, in the order in which it can be retried.

@@ -44,11 +44,18 @@ MulticastBinding::MulticastBinding(std::shared_ptr<detail::PhysicalState> object
       site_(site),
       bound_(true) {}
 
-Result<MulticastBinding> MulticastBinding::bind(const MulticastObject& object, DeviceOrdinal device,
-                                                Bytes offset, const PhysicalAllocation& memory,
-                                                CallSite site) {
+Result<MulticastBinding> MulticastBinding::bind(const MulticastObject& object, Bytes offset,
+                                                const PhysicalAllocation& memory, CallSite site) {
   TESSERA_CHECK(object.is_open() && memory.is_open());
   TESSERA_CHECK(&object.memory().driver() == &memory.driver());
+  const Location location = memory.asked().location;
+  if (location.type != LocationType::device) {
+    return Error{.code = ErrorCode::invalid_value,
+                 .call = Call::multicast_bind_mem,
+                 .reason = Reason::not_device_memory,
+                 .values = {static_cast<std::uint64_t>(location.type)}};
+  }
+  const DeviceOrdinal device(location.id);
   const CallSiteScope scope(site);
   TESSERA_TRY(memory.driver().multicast_bind_mem({.multicast = object.handle(),
                                                   .multicast_offset = offset,
@@ -108,6 +115,8 @@ void MulticastBinding::abandon() noexcept {
                              .driver = use.driver,
                              .step = unbind_request(),
                              .made_at = site_});
+      memory_->leave_behind(done.error());
+      object_->leave_behind(done.error());
     }
   }
   memory_.reset();

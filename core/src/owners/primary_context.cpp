@@ -36,7 +36,13 @@ Status PrimaryContextScope::leave() {
 
 Status synchronize_primary_context(Driver& driver, DeviceOrdinal device) {
   PrimaryContextScope scope(driver);
-  TESSERA_TRY(scope.enter(device));
+  const Status entered = scope.enter(device);
+  if (!entered) {
+    // A context that is there is retained without memory. So this one is not, and has no work.
+    const bool is_not_there = entered.error().code == ErrorCode::out_of_memory &&
+                              entered.error().call == Call::device_primary_ctx_retain;
+    return is_not_there ? Status() : entered;
+  }
   TESSERA_TRY(driver.ctx_synchronize());
   return scope.leave();
 }
@@ -46,9 +52,9 @@ Status wait_for_devices(Driver& driver, std::uint64_t device_bits) noexcept {
   for (; device_bits != 0; device_bits &= device_bits - 1) {
     const DeviceOrdinal device(std::countr_zero(device_bits));
     const Status waited = synchronize_primary_context(driver, device);
-    const bool shows_no_work = !waited && (waited.error().code == ErrorCode::illegal_address ||
-                                           waited.error().code == ErrorCode::out_of_memory);
-    if (first && !shows_no_work) {
+    // After a fault nothing runs any more.
+    const bool is_lost = !waited && waited.error().code == ErrorCode::illegal_address;
+    if (first && !is_lost) {
       first = waited;
     }
   }

@@ -24,12 +24,11 @@ class PrimaryContextScope {
   bool current_ = false;
 };
 
-// Waits for all work of the device's primary context.
+// Waits for all work of the device's primary context; one that memory lacks for has none.
 Status synchronize_primary_context(Driver& driver, DeviceOrdinal device);
 
 // The same for every device with a bit set. ERRORS: those that leave it open whether work is still
-// running. A context that memory lacks for was not there, so it has no work; and in one that a
-// fault has lost nothing runs any more.
+// running: after a fault, which loses all contexts, nothing runs any more.
 Status wait_for_devices(Driver& driver, std::uint64_t device_bits) noexcept;
 
 }  // namespace tessera::detail

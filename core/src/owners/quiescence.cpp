@@ -33,9 +33,9 @@ Result<Quiescence> Quiescence::of(DeviceOrdinal device, const Status& done) {
   TESSERA_TRY(done);
   if (!is_nameable(device)) {
     return Error{.code = ErrorCode::invalid_device,
-                 .reason = Reason::no_such_device,
+                 .reason = Reason::device_beyond_library,
                  .values = {static_cast<std::uint64_t>(std::int64_t{device.value()}),
-                            std::uint64_t{AccessSet::locations_max}}};
+                            std::uint64_t{AccessSet::locations_max - 1}}};
   }
   return Quiescence(bit_of(device));
 }

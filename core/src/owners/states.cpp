@@ -3,6 +3,10 @@
 namespace tessera::detail {
 
 Status ReservationState::close() {
+  if (open_ && leftover_) {
+    open_ = false;
+    report(*leftover_);
+  }
   if (open_) {
     TESSERA_TRY(driver().mem_address_free({.address = range_.begin(), .size = range_.size()}));
     open_ = false;
@@ -21,6 +25,10 @@ void ReservationState::report(const Status& status) noexcept {
 }
 
 Status PhysicalState::close() {
+  if (open_ && leftover_) {
+    open_ = false;
+    report(*leftover_);
+  }
   if (open_) {
     TESSERA_TRY(driver().mem_release(handle_));
     open_ = false;

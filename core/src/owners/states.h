@@ -17,7 +17,7 @@ class ReservationState {
       : use_(use), range_(range), granularity_(granularity), site_(site) {}
   ReservationState(const ReservationState&) = delete;
   ReservationState& operator=(const ReservationState&) = delete;
-  ~ReservationState() { report(leftover_ ? Status(*leftover_) : close()); }
+  ~ReservationState() { report(close()); }
 
   [[nodiscard]] Driver& driver() const noexcept { return *use_.driver; }
   [[nodiscard]] const DriverUse& use() const noexcept { return use_; }
@@ -26,9 +26,9 @@ class ReservationState {
 
   // A mapping in it could not be unmapped, and went to the sink. Nor can the addresses be freed
   // before that, so they go there, too.
-  void leave_mapped(const Error& error) noexcept { leftover_ = error; }
+  void leave_behind(const Error& error) noexcept { leftover_ = error; }
 
-  // Nothing more to do after a success.
+  // Nothing more to do after a success, or when it went to the sink.
   Status close();
 
  private:
@@ -58,6 +58,10 @@ class PhysicalState {
   [[nodiscard]] const AllocationProperties& asked() const noexcept { return asked_; }
   [[nodiscard]] MemoryOrigin origin() const noexcept { return origin_; }
 
+  // A binding of it could not be unbound, and went to the sink; the reference goes there, too,
+  // because what is bound is not to be released before.
+  void leave_behind(const Error& error) noexcept { leftover_ = error; }
+
   // What the driver said of memory that came from elsewhere.
   void note_properties(const AllocationProperties& properties) noexcept { asked_ = properties; }
 
@@ -73,6 +77,7 @@ class PhysicalState {
   AllocationProperties asked_;
   MemoryOrigin origin_;
   CallSite site_;
+  std::optional<Error> leftover_;
   bool open_ = true;
 };
 

@@ -64,6 +64,7 @@ Status Transaction::grant(AddressRange range, const AccessSet& access) {
 }
 
 void Transaction::on_rollback(std::function<Status()> undo) {
+  TESSERA_CHECK(undo != nullptr);
   steps_.emplace_back(std::move(undo));
 }
 

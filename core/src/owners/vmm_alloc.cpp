@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "owners/primary_context.h"
 #include "tessera/owners/transaction.h"
 
 namespace tessera {
@@ -79,6 +80,22 @@ Registry& registry() {
   return *the_registry;
 }
 
+// For the current context, which need not be a primary one, and for the primary contexts of all
+// devices with access.
+Status wait_as_mem_free(const Mapping& mapping) {
+  Driver& driver = mapping.driver();
+  TESSERA_TRY_ASSIGN(const ContextHandle current, driver.ctx_get_current());
+  if (!current.is_null()) {
+    const Status waited = driver.ctx_synchronize();
+    // In a context that is lost or gone nothing runs.
+    if (!waited && waited.error().code != ErrorCode::illegal_address &&
+        waited.error().code != ErrorCode::context_is_destroyed) {
+      return waited;
+    }
+  }
+  return detail::wait_for_devices(driver, mapping.access().device_bits());
+}
+
 Status free_with(Driver* driver, DeviceAddress address, std::optional<Quiescence> proof) {
   if (address.is_null()) {
     return {};
@@ -86,18 +103,10 @@ Status free_with(Driver* driver, DeviceAddress address, std::optional<Quiescence
   TESSERA_TRY_ASSIGN(Mapping mapping, registry().take(driver, address));
   Status done;
   if (!proof) {
-    auto waited = Quiescence::after_devices(mapping.driver(), mapping.access().devices());
-    if (waited) {
-      proof = std::move(*waited);
-    } else if (waited.error().code == ErrorCode::illegal_address) {
-      // A fault lost the process's contexts: nothing runs any more, and the addresses still have to
-      // go.
-      proof = Quiescence::promised();
-    } else {
-      done = waited.error();
-    }
+    done = wait_as_mem_free(mapping);
+    proof = Quiescence::promised();
   }
-  if (proof) {
+  if (done) {
     done = mapping.close(std::move(*proof));
   }
   if (!done) {
@@ -118,10 +127,9 @@ Result<DeviceAddress> vmm_alloc(DriverUse use, Bytes size, const VmmAllocOptions
       const PhysicalAllocation* memory,
       transaction.create({.size = size, .memory = options.memory, .granularity = granularity}));
   TESSERA_TRY_ASSIGN(Mapping * mapping, transaction.map(*reservation, Bytes(0), *memory));
-  AccessSet access = options.access;
-  if (options.memory.location.type == LocationType::device) {
-    access = AccessSet().set(options.memory.location, AccessFlags::read_write).joined_with(access);
-  }
+  // Where the memory is, it is to be used: a device, or the host.
+  const AccessSet access =
+      AccessSet().set(options.memory.location, AccessFlags::read_write).joined_with(options.access);
   TESSERA_TRY(mapping->grant(access));
   Transaction::Made made = transaction.commit();
   const DeviceAddress address = made.mappings.front().begin();

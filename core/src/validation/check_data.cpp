@@ -50,7 +50,10 @@ bool check_nothing_there(Inspection& look, AddressRange range, DeviceAddress at)
   // kernel, that it was freed is all there is to go by.
   const DeadObject* gone =
       look.objects.dead(is_reserved ? DeadKind::mapping : DeadKind::reservation, at.value());
-  if (!is_reserved && !(is_launch && gone != nullptr)) {
+  if (gone == nullptr && is_launch && !is_reserved) {
+    gone = look.objects.dead(DeadKind::allocation, at.value());
+  }
+  if (!is_reserved && !(is_launch && (gone != nullptr || at.is_null()))) {
     return true;
   }
   const MadeBy ended = gone != nullptr ? gone->ended : MadeBy();
@@ -114,10 +117,27 @@ void check_dtod(Inspection& look, const MemcpyDtodRequest& copy, StreamHandle st
   }
 }
 
+// The first address of the range where the layer knows of nothing; its begin if it knows of all.
+DeviceAddress first_unknown(const Inspection& look, AddressRange range) {
+  DeviceAddress next = range.begin();
+  while (next < range.end()) {
+    if (const LiveMapping* mapping = look.objects.mapping_at(next)) {
+      next = mapping->range.end();
+    } else if (const LiveAllocation* other = look.objects.allocation_at(next)) {
+      next = other->range.end();
+    } else {
+      return next;
+    }
+  }
+  return range.begin();
+}
+
 // What lies where the layer knows nothing, the driver knows.
 void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer) {
   if (!answer && answer.error().code == ErrorCode::invalid_value) {
-    look.report(RuleId::copy_not_mapped, {address.value(), size.value(), address.value()});
+    const auto range = AddressRange::make(address, size);
+    const DeviceAddress at = range ? first_unknown(look, *range) : address;
+    look.report(RuleId::copy_not_mapped, {address.value(), size.value(), at.value()});
   }
 }
 

@@ -73,7 +73,7 @@ TEST(Pytorch162429, ABindingKeepsItsMemory) {
   const std::array devices = {device_0};
   MulticastObject object = must(MulticastObject::make(m.use(), {.size = unit, .devices = devices}));
   PhysicalAllocation memory = must(PhysicalAllocation::create(m.use(), {.size = object.size()}));
-  MulticastBinding binding = must(MulticastBinding::bind(object, device_0, Bytes(0), memory));
+  MulticastBinding binding = must(MulticastBinding::bind(object, Bytes(0), memory));
   must(memory.close());
   must(object.close());
   EXPECT_EQ(m.simulator().books().allocations, 1U);

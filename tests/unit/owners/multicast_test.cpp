@@ -30,7 +30,7 @@ TEST(MulticastBinding, KeepsItsMemoryAndItsObject) {
   std::optional<MulticastObject> object =
       must(MulticastObject::make(machine.use(), {.size = 2_MiB, .devices = both}));
   std::optional<PhysicalAllocation> memory = memory_on(machine, device_0, object->size());
-  MulticastBinding binding = must(MulticastBinding::bind(*object, device_0, Bytes(0), *memory));
+  MulticastBinding binding = must(MulticastBinding::bind(*object, Bytes(0), *memory));
   // The memory first: with bare calls an error and a leak.
   EXPECT_THAT(memory->close(), is_ok());
   EXPECT_THAT(object->close(), is_ok());
@@ -40,14 +40,52 @@ TEST(MulticastBinding, KeepsItsMemoryAndItsObject) {
   EXPECT_EQ(machine.books().allocations, 0U);
 }
 
+TEST(MulticastBinding, LeavesToTheSinkWhatItsDestructorCouldNotUnbind) {
+  class CannotUnbind final : public DriverWrapper {
+   public:
+    using DriverWrapper::DriverWrapper;
+    Status multicast_unbind(const MulticastUnbindRequest& request) override {
+      return std::exchange(failed_, true) ? DriverWrapper::multicast_unbind(request)
+                                          : Status(Error{.code = ErrorCode::unknown});
+    }
+
+   private:
+    bool failed_ = false;
+  };
+  OwnersMachine machine("h200", 2);
+  CannotUnbind layer(&machine.driver());
+  {
+    const MulticastObject object =
+        must(MulticastObject::make(machine.use(layer), {.size = 2_MiB, .devices = both}));
+    const MulticastBinding binding = must(MulticastBinding::bind(
+        object, Bytes(0),
+        must(PhysicalAllocation::create(machine.use(layer), {.size = object.size()}))));
+    EXPECT_EQ(binding.device(), device_0);
+  }
+  // Unbinding first, then the references: a driver ends the process over a stale handle.
+  EXPECT_EQ(machine.sink().failures().size(), 3U);
+  EXPECT_EQ(machine.books().allocations, 1U);
+  EXPECT_THAT(machine.sink().retry_all(), is_ok());
+}
+
+TEST(MulticastBinding, IsForMemoryOnADevice) {
+  OwnersMachine machine("h200", 2);
+  const MulticastObject object =
+      must(MulticastObject::make(machine.use(), {.size = 2_MiB, .devices = both}));
+  const PhysicalAllocation on_the_host = must(PhysicalAllocation::create(
+      machine.use(), {.size = object.size(), .memory = {.location = on_host_numa_node(0)}}));
+  EXPECT_THAT(MulticastBinding::bind(object, Bytes(0), on_the_host),
+              fails_with(ErrorCode::invalid_value));
+}
+
 TEST(MulticastBinding, IsUndoneByItsDestructor) {
   OwnersMachine machine("h200", 2);
   const MulticastObject object =
       must(MulticastObject::make(machine.use(), {.size = 2_MiB, .devices = both}));
-  MulticastBinding first = must(MulticastBinding::bind(
-      object, device_0, Bytes(0), memory_on(machine, device_0, object.size())));
-  MulticastBinding second = must(MulticastBinding::bind(
-      object, device_1, Bytes(0), memory_on(machine, device_1, object.size())));
+  MulticastBinding first =
+      must(MulticastBinding::bind(object, Bytes(0), memory_on(machine, device_0, object.size())));
+  MulticastBinding second =
+      must(MulticastBinding::bind(object, Bytes(0), memory_on(machine, device_1, object.size())));
   {
     Mapping mapping =
         must(Mapping::map(must(Reservation::make(machine.use(), {.size = object.size()})), Bytes(0),

@@ -75,6 +75,37 @@ TEST(VmmFree, WaitsForTheDevice) {
   EXPECT_THAT(machine.driver().ctx_synchronize(), is_ok());
 }
 
+// The context would take memory that is not there; so it was not there either, and has no work.
+TEST(VmmFree, NeedsNoMemoryForAContextThatIsNotThere) {
+  sim::SimDriver driver(sim::profile_named("h200"), {.bytes = false});
+  must(driver.init(0));
+  CollectingSink sink;
+  const Bytes all = align_down(driver.books().devices[0].free, 2_MiB);
+  const DeviceAddress address = must(vmm_alloc({driver, sink}, all));
+  EXPECT_THAT(driver.device_primary_ctx_retain(device_0), fails_with(ErrorCode::out_of_memory));
+  EXPECT_THAT(Quiescence::after_device(driver, device_0), is_ok());
+  EXPECT_THAT(vmm_free(driver, address), is_ok());
+  EXPECT_EQ(driver.books().allocations, 0U);
+}
+
+TEST(VmmFree, WaitsForAContextThatIsNoPrimaryOne) {
+  OwnersMachine machine;
+  const ContextHandle created = must(machine.driver().ctx_create({.device = device_0}));
+  const DeviceAddress address = must(vmm_alloc(machine.use(), 2_MiB));
+  must(machine.machine().launch_write(address, 1, 1'000'000));
+  EXPECT_THAT(vmm_free(address), is_ok());
+  EXPECT_THAT(machine.driver().ctx_synchronize(), is_ok());
+  must(machine.driver().ctx_destroy(created));
+}
+
+TEST(VmmAlloc, GivesHostMemoryThatTheHostCanUse) {
+  OwnersMachine machine;
+  const DeviceAddress address =
+      must(vmm_alloc(machine.use(), 2_MiB, {.memory = {.location = on_host()}}));
+  EXPECT_THAT(machine.driver().host_write(address, std::byte{3}), is_ok());
+  EXPECT_THAT(vmm_free(address), is_ok());
+}
+
 TEST(VmmFree, KeepsWhatItCouldNotUndo) {
   OwnersMachine machine;
   Failing<Call::mem_unmap> layer(machine.driver(), 1, ErrorCode::unknown);

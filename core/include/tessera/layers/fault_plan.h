@@ -34,10 +34,12 @@ struct Fault {
 
   // The k-th call of all, k >= 1.
   [[nodiscard]] static Fault nth(std::uint64_t k, ErrorCode error) {
+    TESSERA_CHECK(k >= 1);
     return {.number = k, .error = error};
   }
   // The k-th call of a kind, k >= 1.
   [[nodiscard]] static Fault nth_of(Call call, std::uint64_t k, ErrorCode error) {
+    TESSERA_CHECK(k >= 1);
     return {.call = call, .number = k, .error = error};
   }
   [[nodiscard]] static Fault each_of(Call call, ErrorCode error) {

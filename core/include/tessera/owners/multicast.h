@@ -46,11 +46,10 @@ class MulticastObject {
 
 class MulticastBinding {
  public:
-  // Binds all of `memory`, which is on `device`, at `offset` of the object. Both may be closed at
-  // once. They are of one driver (checked).
-  // ERRORS: those of multicast_bind_mem.
-  [[nodiscard]] static Result<MulticastBinding> bind(const MulticastObject& object,
-                                                     DeviceOrdinal device, Bytes offset,
+  // Binds all of `memory` at `offset` of the object, for the device that it is on. Both may be
+  // closed at once. They are of one driver (checked). ERRORS: those of multicast_bind_mem;
+  // invalid_value (memory that is on no device).
+  [[nodiscard]] static Result<MulticastBinding> bind(const MulticastObject& object, Bytes offset,
                                                      const PhysicalAllocation& memory,
                                                      CallSite site = CallSite::here());
 

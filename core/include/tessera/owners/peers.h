@@ -15,9 +15,11 @@ Status check_reach(Driver& driver, DeviceOrdinal owner, std::span<const DeviceOr
 
 // Gives the devices read and write access to a mapping, in one call.
 Status grant(Mapping& mapping, std::span<const DeviceOrdinal> devices);
-// The same for every mapping in a range, whoever made them. One call a mapping, so that it works on
-// drivers that do not take access for several at once. ERRORS: those of the walk and the check;
-// after one, devices that had no access before have none.
+// The same for every mapping in a range, whoever made them; nothing where nothing is mapped. One
+// call a mapping, so that it works on drivers that do not take access for several at once. An owner
+// or buffer does not hear of it, and neither waits for these devices nor asks for proof of them:
+// for those, use their own `grant`. ERRORS: those of the walk and the check; after one, devices
+// that had no access before have none.
 Status grant(Driver& driver, AddressRange range, std::span<const DeviceOrdinal> devices);
 
 }  // namespace tessera

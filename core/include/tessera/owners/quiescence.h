@@ -2,6 +2,9 @@
 // waits for work in flight [h200]: unmapping under a running kernel says OK and loses the process's
 // contexts. So whatever unmaps, sleeps or shrinks takes a proof, and uses it up.
 //
+// A proof is of the driver that it was made with, and of the device that its maker names: a stream
+// or event that belongs to another proves nothing, and nobody here can tell.
+//
 // A proof is about devices: work on device 1 is not proven done by synchronizing device 0. What is
 // unmapped must be covered for every device that has access to it. A proof is about the past: work
 // queued after it was made is not covered, so make it last, from where no other thread queues more.

@@ -13,7 +13,7 @@ namespace tessera {
 
 struct VmmAllocOptions {
   MemoryOptions memory = {};
-  // Who gets access, besides the device that the memory is on.
+  // Who gets access, besides the device, or the host, that the memory is on.
   AccessSet access = {};
 };
 
@@ -23,7 +23,8 @@ struct VmmAllocOptions {
                                               const VmmAllocOptions& options = {},
                                               CallSite site = CallSite::here());
 
-// Waits for the work of the devices with access, as mem_free does, or takes proof that it is done.
+// Waits for the work of the current context and of the primary contexts of all devices with access,
+// or takes proof that it is done.
 // Null is harmless. ERRORS: invalid_value (vmm_alloc did not give this address, or several drivers
 // did: name the driver); those of undoing, after which it is still allocated and can be freed
 // again.
