@@ -112,12 +112,20 @@ TEST_F(Command, SaysWhatWouldWorkAfterBadUsage) {
               {"replay --backend gpu " + path, "use sim or cuda"},
               {"replay --profile h20 " + path, "h200"},
               {"replay --devices 0 " + path, "--devices"},
+              {"fuzz --programs 0", "--programs"},
               {"demo --recordings " + directory_.string() + "/none", "--recordings"}};
   for (const auto& use : uses) {
     const CommandResult result = run(use.arguments);
     EXPECT_EQ(result.exit_code, 2) << use.arguments;
     EXPECT_THAT(result.output, HasSubstr(use.message)) << use.arguments;
   }
+}
+
+TEST_F(Command, ChecksFilesWhoseBytesAreNoText) {
+  const std::string path = file("bytes.vmm", "case x\377\n  unmap 0x1000 size=0\nend\n");
+  const CommandResult json = run("check --json " + path);
+  EXPECT_EQ(json.exit_code, 1);
+  EXPECT_THAT(json.output, HasSubstr("unmap_size_zero"));
 }
 
 TEST_F(Command, GivesTheSameAnswersFromWorkers) {
