@@ -92,7 +92,8 @@ TEST(Mapping, TakesAwayAgainWhatARefusedGrantGave) {
 
 TEST(Mapping, GoesOnWhereItsCloseWasStopped) {
   OwnersMachine machine;
-  Failing<Call::mem_address_free> layer(machine.driver(), 1, ErrorCode::invalid_value);
+  FaultInjectingDriver layer =
+      failing_once(machine.driver(), Call::mem_address_free, ErrorCode::invalid_value);
   Mapping mapping = must(
       Mapping::map(must(Reservation::make(machine.use(layer), {.size = machine.unit()})), Bytes(0),
                    must(PhysicalAllocation::create(machine.use(layer), {.size = machine.unit()}))));
@@ -106,7 +107,8 @@ TEST(Mapping, GoesOnWhereItsCloseWasStopped) {
 
 TEST(Mapping, TellsTheSinkAllThatItsDestructorCouldNotUndoInAnOrderThatCanBeRetried) {
   OwnersMachine machine;
-  Failing<Call::mem_unmap> layer(machine.driver(), 1, ErrorCode::invalid_value);
+  FaultInjectingDriver layer =
+      failing_once(machine.driver(), Call::mem_unmap, ErrorCode::invalid_value);
   {
     const Mapping mapping = must(Mapping::map(
         must(Reservation::make(machine.use(layer), {.size = machine.unit()})), Bytes(0),

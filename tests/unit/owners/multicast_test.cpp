@@ -41,19 +41,9 @@ TEST(MulticastBinding, KeepsItsMemoryAndItsObject) {
 }
 
 TEST(MulticastBinding, LeavesToTheSinkWhatItsDestructorCouldNotUnbind) {
-  class CannotUnbind final : public DriverWrapper {
-   public:
-    using DriverWrapper::DriverWrapper;
-    Status multicast_unbind(const MulticastUnbindRequest& request) override {
-      return std::exchange(failed_, true) ? DriverWrapper::multicast_unbind(request)
-                                          : Status(Error{.code = ErrorCode::unknown});
-    }
-
-   private:
-    bool failed_ = false;
-  };
   OwnersMachine machine("h200", 2);
-  CannotUnbind layer(&machine.driver());
+  FaultInjectingDriver layer =
+      failing_once(machine.driver(), Call::multicast_unbind, ErrorCode::unknown);
   {
     const MulticastObject object =
         must(MulticastObject::make(machine.use(layer), {.size = 2_MiB, .devices = both}));

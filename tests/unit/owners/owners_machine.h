@@ -3,6 +3,7 @@
 #pragma once
 
 #include "support/sim_machine.h"
+#include "tessera/layers/fault_injecting_driver.h"
 #include "tessera/owners/mapping.h"
 #include "tessera/owners/transaction.h"
 
@@ -54,36 +55,10 @@ class OwnersMachine {
   sim::Books before_;
 };
 
-// Fails the next call of one kind, as often as told, without making it.
-template <Call failing>
-class Failing;
-
-#define TESSERA_FAILING(method, Request)                                               \
-  template <>                                                                          \
-  class Failing<Call::method> final : public DriverWrapper {                           \
-   public:                                                                             \
-    Failing(Driver& target, int times, ErrorCode code = ErrorCode::out_of_memory)      \
-        : DriverWrapper(&target), times_(times), code_(code) {}                        \
-    decltype(std::declval<Driver>().method(std::declval<Request>())) method(           \
-        Request request) override {                                                    \
-      if (times_ > 0) {                                                                \
-        --times_;                                                                      \
-        return Error{.code = code_, .call = Call::method, .origin = Origin::injected}; \
-      }                                                                                \
-      return DriverWrapper::method(request);                                           \
-    }                                                                                  \
-                                                                                       \
-   private:                                                                            \
-    int times_;                                                                        \
-    ErrorCode code_;                                                                   \
-  }
-TESSERA_FAILING(mem_address_reserve, const ReserveRequest&);
-TESSERA_FAILING(mem_address_free, const AddressFreeRequest&);
-TESSERA_FAILING(mem_create, const CreateRequest&);
-TESSERA_FAILING(mem_release, AllocationHandle);
-TESSERA_FAILING(mem_map, const MapRequest&);
-TESSERA_FAILING(mem_unmap, const UnmapRequest&);
-TESSERA_FAILING(mem_set_access, const SetAccessRequest&);
-#undef TESSERA_FAILING
+// A layer that fails the first call of a kind, without making it.
+[[nodiscard]] inline FaultInjectingDriver failing_once(Driver& target, Call call,
+                                                       ErrorCode code = ErrorCode::out_of_memory) {
+  return {&target, {.faults = {Fault::nth_of(call, 1, code)}}};
+}
 
 }  // namespace tessera

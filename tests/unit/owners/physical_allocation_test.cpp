@@ -19,7 +19,16 @@ TEST(PhysicalAllocation, RoundsItsSizeUpAndKeepsIt) {
 
 TEST(PhysicalAllocation, NamesSizeAndGranularityWhenTheDriverSaysNothing) {
   OwnersMachine machine;
-  Failing<Call::mem_create> layer(machine.driver(), 1);
+  // A number and no reason, as a real driver answers.
+  class SaysNothing final : public DriverWrapper {
+   public:
+    using DriverWrapper::DriverWrapper;
+    Result<AllocationHandle> mem_create(const CreateRequest& /*request*/) override {
+      return Error{
+          .code = ErrorCode::out_of_memory, .call = Call::mem_create, .origin = Origin::injected};
+    }
+  };
+  SaysNothing layer(&machine.driver());
   const auto refused = PhysicalAllocation::create(machine.use(layer), {.size = 3_MiB});
   ASSERT_THAT(refused, fails_with(ErrorCode::out_of_memory));
   const std::string text = to_string(refused.error());
@@ -92,7 +101,8 @@ TEST(PhysicalAllocation, IsRefusedWhereTheMachineLacksTheExportType) {
 
 TEST(PhysicalAllocation, TellsTheSinkWhatItsDestructorCouldNotGiveBack) {
   OwnersMachine machine;
-  Failing<Call::mem_release> layer(machine.driver(), 1, ErrorCode::invalid_value);
+  FaultInjectingDriver layer =
+      failing_once(machine.driver(), Call::mem_release, ErrorCode::invalid_value);
   {
     const PhysicalAllocation memory =
         must(PhysicalAllocation::create(machine.use(layer), {.size = machine.unit()}));

@@ -122,7 +122,7 @@ TEST(RetireQueue, WaitsForWhatIsLeftWhenItGoes) {
 
 TEST(RetireQueue, KeepsWhatCouldNotBeUnmapped) {
   OwnersMachine machine;
-  Failing<Call::mem_unmap> layer(machine.driver(), 1, ErrorCode::unknown);
+  FaultInjectingDriver layer = failing_once(machine.driver(), Call::mem_unmap, ErrorCode::unknown);
   Mapping mapping = must(
       Mapping::map(must(Reservation::make(machine.use(layer), {.size = machine.unit()})), Bytes(0),
                    must(PhysicalAllocation::create(machine.use(layer), {.size = machine.unit()}))));

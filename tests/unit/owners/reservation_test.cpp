@@ -40,7 +40,8 @@ TEST(Reservation, MovesAndGivesBackWhatItHeld) {
 
 TEST(Reservation, StaysOpenWhenTheDriverRefusesToTakeItBack) {
   OwnersMachine machine;
-  Failing<Call::mem_address_free> layer(machine.driver(), 1, ErrorCode::invalid_value);
+  FaultInjectingDriver layer =
+      failing_once(machine.driver(), Call::mem_address_free, ErrorCode::invalid_value);
   Reservation reservation = must(Reservation::make(machine.use(layer), {.size = machine.unit()}));
   EXPECT_THAT(reservation.close(), fails_with(ErrorCode::invalid_value));
   EXPECT_TRUE(reservation.is_open());
@@ -49,7 +50,8 @@ TEST(Reservation, StaysOpenWhenTheDriverRefusesToTakeItBack) {
 
 TEST(Reservation, TellsTheSinkWhatItsDestructorCouldNotGiveBack) {
   OwnersMachine machine;
-  Failing<Call::mem_address_free> layer(machine.driver(), 1, ErrorCode::invalid_value);
+  FaultInjectingDriver layer =
+      failing_once(machine.driver(), Call::mem_address_free, ErrorCode::invalid_value);
   {
     const Reservation reservation =
         must(Reservation::make(machine.use(layer), {.size = machine.unit()}));

@@ -40,7 +40,7 @@ TEST(Transaction, UndoesAllUnlessItIsCommitted) {
 
 TEST(Transaction, ReturnsTheFirstErrorAndLeavesNothing) {
   OwnersMachine machine;
-  Failing<Call::mem_set_access> layer(machine.driver(), 1);
+  FaultInjectingDriver layer = failing_once(machine.driver(), Call::mem_set_access);
   {
     Transaction transaction(machine.use(layer));
     EXPECT_THAT(make_pieces(transaction, machine.unit()), fails_with(ErrorCode::out_of_memory));
@@ -68,7 +68,7 @@ TEST(Transaction, UndoesInReverseOrder) {
 
 TEST(Transaction, GoesOnUndoingAfterAnErrorAndReturnsTheFirst) {
   OwnersMachine machine;
-  Failing<Call::mem_unmap> layer(machine.driver(), 1, ErrorCode::unknown);
+  FaultInjectingDriver layer = failing_once(machine.driver(), Call::mem_unmap, ErrorCode::unknown);
   Transaction transaction(machine.use(layer));
   ASSERT_THAT(make_pieces(transaction, machine.unit()), is_ok());
   EXPECT_THAT(transaction.rollback(), fails_with(ErrorCode::unknown));

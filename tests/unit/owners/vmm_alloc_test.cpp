@@ -19,13 +19,13 @@ TEST(VmmAlloc, UndoesEveryFailure) {
     EXPECT_EQ(machine.books(), machine.books_before());
   };
   OwnersMachine machine;
-  Failing<Call::mem_address_reserve> reserve(machine.driver(), 1);
+  FaultInjectingDriver reserve = failing_once(machine.driver(), Call::mem_address_reserve);
   refuse(machine, reserve);
-  Failing<Call::mem_create> create(machine.driver(), 1);
+  FaultInjectingDriver create = failing_once(machine.driver(), Call::mem_create);
   refuse(machine, create);
-  Failing<Call::mem_map> map(machine.driver(), 1);
+  FaultInjectingDriver map = failing_once(machine.driver(), Call::mem_map);
   refuse(machine, map);
-  Failing<Call::mem_set_access> set_access(machine.driver(), 1);
+  FaultInjectingDriver set_access = failing_once(machine.driver(), Call::mem_set_access);
   refuse(machine, set_access);
 }
 
@@ -108,7 +108,7 @@ TEST(VmmAlloc, GivesHostMemoryThatTheHostCanUse) {
 
 TEST(VmmFree, KeepsWhatItCouldNotUndo) {
   OwnersMachine machine;
-  Failing<Call::mem_unmap> layer(machine.driver(), 1, ErrorCode::unknown);
+  FaultInjectingDriver layer = failing_once(machine.driver(), Call::mem_unmap, ErrorCode::unknown);
   const DeviceAddress address = must(vmm_alloc(machine.use(layer), 2_MiB));
   EXPECT_THAT(vmm_free(address), fails_with(ErrorCode::unknown));
   EXPECT_THAT(vmm_free(layer, address, Quiescence::none()), fails_with(ErrorCode::not_permitted));
