@@ -1,18 +1,28 @@
-// What each call that was answered changes in the books. Calls without an overload change nothing.
+// What each call that was answered changes in the books. Calls without an overload change nothing,
+// but for those that end an allocation.
 #pragma once
 
-#include "layers/call_traits.h"
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "layers/call_tag.h"
 #include "tessera/live_objects.h"
 
 namespace tessera::layers {
 
-template <Call call, class Argument, class Answer>
-void record(CallTag<call>, LiveObjects&, const MadeBy&, const Argument&, const Answer&) {}
+struct Unrecorded {};
+template <Call call, class Request, class Answer>
+Unrecorded record(CallTag<call>, LiveObjects&, const MadeBy&, const Request&, const Answer&) {
+  return {};
+}
 
 #define TESSERA_RECORD(method)                                                 \
   void record(CallTag<Call::method>, LiveObjects& objects, const MadeBy& made, \
-              const CallTraits<Call::method>::Argument& request,               \
-              const CallTraits<Call::method>::Answer& answer)
+              const CallTypes<Call::method>::Request& request,                 \
+              const CallTypes<Call::method>::Answer& answer)
 
 TESSERA_RECORD(device_primary_ctx_retain);
 TESSERA_RECORD(device_primary_ctx_release);
@@ -68,8 +78,26 @@ TESSERA_RECORD(multicast_unbind);
   }
 }
 
-// What a waiting call takes out of the books, to be put back.
+// Calls that end an allocation, and wait: it is taken out before the call.
+[[nodiscard]] constexpr bool ends_allocation(Call call) noexcept {
+  return call == Call::mem_free || call == Call::mem_free_host;
+}
+[[nodiscard]] inline DeviceAddress freed_address(DeviceAddress address) noexcept { return address; }
+[[nodiscard]] inline DeviceAddress freed_address(const std::byte* memory) noexcept {
+  return DeviceAddress(reinterpret_cast<std::uintptr_t>(memory));
+}
+// What such a call takes out of the books, to be put back if it fails.
 [[nodiscard]] std::optional<LiveAllocation> take_out(Call call, LiveObjects& objects,
                                                      const MadeBy& ended, DeviceAddress address);
+
+// Whether a call can change the books.
+template <Call call>
+inline constexpr bool is_recorded =
+    ends_allocation(call) ||
+    !std::is_same_v<Unrecorded,
+                    decltype(record(CallTag<call>(), std::declval<LiveObjects&>(),
+                                    std::declval<const MadeBy&>(),
+                                    std::declval<const typename CallTypes<call>::Request&>(),
+                                    std::declval<const typename CallTypes<call>::Answer&>()))>;
 
 }  // namespace tessera::layers

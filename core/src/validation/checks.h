@@ -2,22 +2,20 @@
 // the driver can tell, after it. In files by group; calls without an overload have no rules.
 #pragma once
 
-#include "layers/call_traits.h"
+#include "layers/call_tag.h"
 #include "validation/inspection.h"
 
 namespace tessera::validation {
 
 using layers::CallTag;
-using layers::CallTraits;
-using layers::NoArgument;
 
 #define TESSERA_CHECK_CALL(method)                    \
   void check(CallTag<Call::method>, Inspection& look, \
-             const CallTraits<Call::method>::Argument& request)
-#define TESSERA_CHECK_ANSWER(method)                                   \
-  void check_answer(CallTag<Call::method>, Inspection& look,           \
-                    const CallTraits<Call::method>::Argument& request, \
-                    const CallTraits<Call::method>::Answer& answer)
+             const CallTypes<Call::method>::Request& request)
+#define TESSERA_CHECK_ANSWER(method)                                 \
+  void check_answer(CallTag<Call::method>, Inspection& look,         \
+                    const CallTypes<Call::method>::Request& request, \
+                    const CallTypes<Call::method>::Answer& answer)
 
 template <Call call, class Argument>
 void check(CallTag<call>, Inspection&, const Argument&) {}

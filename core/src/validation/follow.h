@@ -2,7 +2,7 @@
 // overload do nothing.
 #pragma once
 
-#include "layers/call_traits.h"
+#include "layers/call_tag.h"
 #include "validation/work_tracker.h"
 
 namespace tessera::validation {
@@ -49,8 +49,8 @@ void follow(layers::CallTag<call>, const LiveObjects&, WorkTracker&, const MadeB
 
 #define TESSERA_FOLLOW(method)                                                              \
   void follow(layers::CallTag<Call::method>, const LiveObjects& objects, WorkTracker& work, \
-              const MadeBy& by, const layers::CallTraits<Call::method>::Argument& request,  \
-              const layers::CallTraits<Call::method>::Answer& answer)
+              const MadeBy& by, const CallTypes<Call::method>::Request& request,            \
+              const CallTypes<Call::method>::Answer& answer)
 
 TESSERA_FOLLOW(stream_create);
 TESSERA_FOLLOW(stream_destroy);

@@ -5,7 +5,7 @@
 namespace tessera {
 
 Validator::Validator(Driver& target, ValidationOptions options)
-    : target_(target), options_(std::move(options)), facts_(target) {
+    : options_(std::move(options)), facts_(target) {
   for (const RuleId rule : options_.ignored) {
     const auto number = static_cast<std::size_t>(rule);
     TESSERA_CHECK_LE(number, ignored_.size() - 1);

@@ -17,9 +17,10 @@ class Validator {
  public:
   Validator(Driver& target, ValidationOptions options);
 
-  template <Call call>
-  typename layers::CallTraits<call>::Answer run(
-      const typename layers::CallTraits<call>::Argument& request);
+  // `forward` makes the call.
+  template <Call call, class Forward>
+  typename CallTypes<call>::Answer run(const typename CallTypes<call>::Request& request,
+                                       const Forward& forward);
 
   LeakReport check_leaks();
   [[nodiscard]] std::vector<Finding> findings() const;
@@ -37,7 +38,6 @@ class Validator {
   // Asks once a thread, and again before a finding: programs make contexts current in other ways.
   void know_current_context(LiveObjects& objects, validation::Inspection& look);
 
-  Driver& target_;
   const ValidationOptions options_;
   validation::RuleSet ignored_;
   mutable Ledger ledger_;
@@ -49,21 +49,10 @@ class Validator {
   std::vector<Finding> findings_;
 };
 
-namespace validation {
-
-[[nodiscard]] inline DeviceAddress freed_address(DeviceAddress address) noexcept { return address; }
-[[nodiscard]] inline DeviceAddress freed_address(const std::byte* memory) noexcept {
-  return DeviceAddress(reinterpret_cast<std::uintptr_t>(memory));
-}
-
-}  // namespace validation
-
-template <Call call>
-typename layers::CallTraits<call>::Answer Validator::run(
-    const typename layers::CallTraits<call>::Argument& request) {
-  using Traits = layers::CallTraits<call>;
+template <Call call, class Forward>
+typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::Request& request,
+                                                const Forward& forward) {
   constexpr layers::CallTag<call> tag;
-  constexpr bool is_free = call == Call::mem_free || call == Call::mem_free_host;
   const CallSite site = announced_call_site();
   Ledger::Locked objects = ledger_.lock();
   const MadeBy by = {.call_number = ++calls_, .call = call, .site = site};
@@ -94,8 +83,8 @@ typename layers::CallTraits<call>::Answer Validator::run(
     proof = validation::proof_of(tag, *objects, work_, request);
   }
   std::optional<LiveAllocation> taken;
-  if constexpr (is_free) {
-    taken = layers::take_out(call, *objects, by, validation::freed_address(request));
+  if constexpr (layers::ends_allocation(call)) {
+    taken = layers::take_out(call, *objects, by, layers::freed_address(request));
     if (taken && call == Call::mem_free) {
       proof = validation::proof_of_free(*objects, work_, taken->context);
     }
@@ -103,7 +92,7 @@ typename layers::CallTraits<call>::Answer Validator::run(
   if constexpr (layers::may_wait(call)) {
     objects.unlock();
   }
-  auto answer = Traits::forward(target_, request);
+  auto answer = forward();
   if constexpr (layers::may_wait(call)) {
     objects.lock();
   }
@@ -115,10 +104,8 @@ typename layers::CallTraits<call>::Answer Validator::run(
       validation::check_answer(tag, look, request, answer);
     }
   }
-  if constexpr (is_free) {
-    if (!answer && taken) {
-      objects->add_allocation(*taken);
-    }
+  if (!answer && taken) {
+    objects->add_allocation(*taken);
   }
   if (answer) {
     work_.prove(proof);

@@ -30,15 +30,18 @@ struct MethodTypes;
 template <class AnswerOf>
 struct MethodTypes<AnswerOf (Driver::*)()> {
   using Answer = AnswerOf;
+  using Request = NoRequest;
 };
 template <class AnswerOf, class ArgumentOf>
 struct MethodTypes<AnswerOf (Driver::*)(ArgumentOf)> {
   using Answer = AnswerOf;
   using Argument = ArgumentOf;
+  using Request = std::remove_cvref_t<ArgumentOf>;
 };
 }  // namespace detail
 
-// Answer: what the call's method gives. Argument: what it takes, as it is declared.
+// Answer: what the call's method gives. Argument: what it takes, as it is declared. Request: its
+// type, NoRequest for calls that take nothing.
 template <Call call>
 struct CallTypes;
 #define TESSERA_CALL(method, cuda_name) \
