@@ -19,7 +19,7 @@
 
 #include <gmock/gmock.h>
 
-#include "support/must.h"
+#include "support/bare_calls.h"
 #include "tessera/layers/validating_driver.h"
 #include "tessera/sim/sim_driver.h"
 
@@ -31,7 +31,7 @@ inline constexpr DeviceOrdinal device_0{0};
 inline constexpr DeviceOrdinal device_1{1};
 
 // Two simulated devices under validation; device 0's primary context is current.
-class RuleMachine {
+class RuleMachine : public test::BareCalls<RuleMachine> {
  public:
   explicit RuleMachine(const sim::Profile& profile, ValidationMode mode)
       : simulator_(profile, {.devices = 2}), driver_(&simulator_, {.mode = mode}) {
@@ -45,45 +45,8 @@ class RuleMachine {
   [[nodiscard]] sim::SimDriver& simulator() noexcept { return simulator_; }
   [[nodiscard]] ContextHandle primary() const noexcept { return primary_; }
 
-  [[nodiscard]] static Bytes units(std::uint64_t count) { return 2_MiB * count; }
-  DeviceAddress reserve(std::uint64_t count, DeviceAddress hint = {}) {
-    return must(driver_.mem_address_reserve({.size = units(count), .hint = hint}));
-  }
-  Status free(DeviceAddress address, std::uint64_t count) {
-    return driver_.mem_address_free({.address = address, .size = units(count)});
-  }
-  AllocationHandle create(std::uint64_t count, const AllocationProperties& properties = {}) {
-    return must(driver_.mem_create({.size = units(count), .properties = properties}));
-  }
-  AllocationHandle exportable() {
-    return create(1, {.requested_handle_types = HandleTypes::posix_file_descriptor});
-  }
-  Status map(DeviceAddress address, std::uint64_t count, AllocationHandle handle) {
-    return driver_.mem_map({.address = address, .size = units(count), .handle = handle});
-  }
-  Status unmap(DeviceAddress address, std::uint64_t count) {
-    return driver_.mem_unmap({.address = address, .size = units(count)});
-  }
-  Status allow(DeviceAddress address, std::uint64_t count, DeviceOrdinal device = device_0,
-               AccessFlags flags = AccessFlags::read_write) {
-    const std::array descriptors = {
-        AccessDescriptor{.location = on_device(device), .flags = flags}};
-    return driver_.mem_set_access(
-        {.address = address, .size = units(count), .descriptors = descriptors});
-  }
-  // A mapping in what is reserved, held by the mapping alone, without access.
-  void fill(DeviceAddress address, std::uint64_t count) {
-    const AllocationHandle handle = create(count);
-    must(map(address, count, handle));
-    must(driver_.mem_release(handle));
-  }
-  // A reservation that one mapping fills, with access for device 0.
-  DeviceAddress mapped(std::uint64_t count) {
-    const DeviceAddress address = reserve(count);
-    fill(address, count);
-    must(allow(address, count));
-    return address;
-  }
+  [[nodiscard]] static Bytes unit() { return 2_MiB; }
+
   // Two reservations of a unit each, side by side; gives the first.
   DeviceAddress neighbours() {
     DeviceAddress before = reserve(1);
@@ -95,10 +58,6 @@ class RuleMachine {
   void undo(DeviceAddress address, std::uint64_t count) {
     must(unmap(address, count));
     must(free(address, count));
-  }
-  Status launch(DeviceAddress address, StreamHandle stream = {}) {
-    return driver_.launch_touch(
-        {.address = address, .touch = Touch::write, .duration_ns = 1'000'000, .stream = stream});
   }
   Status put(DeviceAddress address, std::size_t size = 1) {
     const std::vector<std::byte> bytes(size);

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include "support/bare_calls.h"
 #include "support/matchers.h"
 #include "support/must.h"
 #include "tessera/sim/sim_driver.h"
@@ -32,7 +33,7 @@ using test::must;
 }
 
 // Initialized, with device 0's primary context current on the thread that made it.
-class SimMachine {
+class SimMachine : public test::BareCalls<SimMachine> {
  public:
   explicit SimMachine(const Profile& profile, const SimOptions& options = {})
       : driver_(profile, options), unit_(profile.granularity_minimum) {
@@ -54,33 +55,8 @@ class SimMachine {
     return driver_.books().devices.at(static_cast<std::size_t>(device.value())).free;
   }
 
-  DeviceAddress reserve(std::uint64_t units) {
-    return must(driver_.mem_address_reserve({.size = unit_ * units}));
-  }
-  AllocationHandle create(std::uint64_t units, const AllocationProperties& properties = {}) {
-    return must(driver_.mem_create({.size = unit_ * units, .properties = properties}));
-  }
-  void map(DeviceAddress address, std::uint64_t units, AllocationHandle handle) {
-    must(driver_.mem_map({.address = address, .size = unit_ * units, .handle = handle}));
-  }
-  Status unmap(DeviceAddress address, std::uint64_t units) {
-    return driver_.mem_unmap({.address = address, .size = unit_ * units});
-  }
-  Status allow(DeviceAddress address, std::uint64_t units, DeviceOrdinal device = device_0,
-               AccessFlags flags = AccessFlags::read_write) {
-    const std::array descriptors = {
-        AccessDescriptor{.location = on_device(device), .flags = flags}};
-    return driver_.mem_set_access(
-        {.address = address, .size = unit_ * units, .descriptors = descriptors});
-  }
-  // Memory that device 0 can use; only the mapping holds it.
-  DeviceAddress mapped(std::uint64_t units) {
-    const DeviceAddress address = reserve(units);
-    const AllocationHandle handle = create(units);
-    map(address, units, handle);
-    must(driver_.mem_release(handle));
-    must(allow(address, units));
-    return address;
+  void map(DeviceAddress address, std::uint64_t count, AllocationHandle handle) {
+    must(BareCalls::map(address, count, handle));
   }
 
   Status put(DeviceAddress address, std::uint8_t value) {

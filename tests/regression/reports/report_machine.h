@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/bare_calls.h"
 #include "support/matchers.h"
-#include "support/must.h"
 #include "tessera/layers/fault_injecting_driver.h"
 #include "tessera/layers/validating_driver.h"
 #include "tessera/owners/mapping.h"
@@ -30,7 +30,7 @@ inline constexpr DeviceOrdinal device_0{0};
 inline constexpr DeviceOrdinal device_1{1};
 inline constexpr Bytes unit = 2_MiB;
 
-class ReportMachine {
+class ReportMachine : public test::BareCalls<ReportMachine> {
  public:
   explicit ReportMachine(const FaultPlan& plan = {},
                          const sim::Profile& profile = *sim::built_in_profile("h200"))
@@ -73,46 +73,7 @@ class ReportMachine {
     return all;
   }
 
-  // --- Bare calls, as the programs made them ---
-
-  DeviceAddress reserve(std::uint64_t units) {
-    return must(driver_.mem_address_reserve({.size = unit * units}));
-  }
-  AllocationHandle create(std::uint64_t units, const AllocationProperties& properties = {}) {
-    return must(driver_.mem_create({.size = unit * units, .properties = properties}));
-  }
-  AllocationHandle exportable(std::uint64_t units = 1) {
-    return create(units, {.requested_handle_types = HandleTypes::posix_file_descriptor});
-  }
-  Status map(DeviceAddress address, std::uint64_t units, AllocationHandle handle) {
-    return driver_.mem_map({.address = address, .size = unit * units, .handle = handle});
-  }
-  Status unmap(DeviceAddress address, std::uint64_t units) {
-    return driver_.mem_unmap({.address = address, .size = unit * units});
-  }
-  Status free(DeviceAddress address, std::uint64_t units) {
-    return driver_.mem_address_free({.address = address, .size = unit * units});
-  }
-  Status allow(DeviceAddress address, std::uint64_t units, DeviceOrdinal device = device_0) {
-    const std::array descriptors = {
-        AccessDescriptor{.location = on_device(device), .flags = AccessFlags::read_write}};
-    return driver_.mem_set_access(
-        {.address = address, .size = unit * units, .descriptors = descriptors});
-  }
-  // A reservation that one mapping fills, with access for device 0; only the mapping holds it.
-  DeviceAddress mapped(std::uint64_t units) {
-    const DeviceAddress address = reserve(units);
-    const AllocationHandle handle = create(units);
-    must(map(address, units, handle));
-    must(driver_.mem_release(handle));
-    must(allow(address, units));
-    return address;
-  }
-  // A kernel that writes there after a millisecond.
-  void launch(DeviceAddress address, StreamHandle stream = {}) {
-    must(driver_.launch_touch(
-        {.address = address, .touch = Touch::write, .duration_ns = 1'000'000, .stream = stream}));
-  }
+  [[nodiscard]] static Bytes unit() { return reports::unit; }
   StreamHandle stream() { return must(driver_.stream_create(StreamFlags::non_blocking)); }
   EventHandle event() { return must(driver_.event_create(EventFlags::none)); }
 

@@ -13,7 +13,7 @@ TEST(Pytorch196258, BareCallsUnmapWhatAnotherDeviceUses) {
   must(m.allow(address, 1, device_1));
   const ContextHandle first = must(m->ctx_get_current());
   must(m->ctx_set_current(must(m->device_primary_ctx_retain(device_1))));
-  m.launch(address);
+  must(m.launch(address));
   must(m->ctx_set_current(first));
   must(m->ctx_synchronize());
   EXPECT_THAT(m.unmap(address, 1), is_ok());
@@ -37,7 +37,7 @@ TEST(Pytorch196258, ProofIsForTheDevicesThatHaveAccess) {
 TEST(Vllm28714, BareCallsUnmapUnderAKernelAndLoseTheContext) {
   ReportMachine m;
   const DeviceAddress address = m.mapped(1);
-  m.launch(address);
+  must(m.launch(address));
   EXPECT_THAT(m.unmap(address, 1), is_ok());
   EXPECT_EQ(m.broken(), std::vector{RuleId::unmap_in_flight});
   EXPECT_THAT(m->ctx_synchronize(), fails_with(ErrorCode::illegal_address));
@@ -48,7 +48,7 @@ TEST(Vllm28714, ABufferInUseIsNotPutToSleep) {
   SleepableBuffer buffer = must(SleepableBuffer::make(m.use(), {.size = unit}));
   const StreamHandle stream = m.stream();
   const EventHandle event = m.event();
-  m.launch(buffer.address(), stream);
+  must(m.launch(buffer.address(), stream));
   must(m->event_record({.event = event, .stream = stream}));
   // Refused, or waited for: the caller's choice.
   EXPECT_THAT(Quiescence::of_event(m.driver(), device_0, event), fails_with(ErrorCode::not_ready));
@@ -67,7 +67,7 @@ TEST(CudaPython2886, BareCallsUnmapWhatTheStreamStillUses) {
   ReportMachine m;
   const DeviceAddress address = m.mapped(1);
   const StreamHandle stream = m.stream();
-  m.launch(address, stream);
+  must(m.launch(address, stream));
   EXPECT_THAT(m.unmap(address, 1), is_ok());
   EXPECT_EQ(m.broken(), std::vector{RuleId::unmap_in_flight});
 }
@@ -79,7 +79,7 @@ TEST(CudaPython2886, RetiringWaitsForTheStream) {
   must(mapping.grant(AccessSet::of_device(device_0)));
   const StreamHandle stream = m.stream();
   const EventHandle event = m.event();
-  m.launch(mapping.begin(), stream);
+  must(m.launch(mapping.begin(), stream));
   must(m->event_record({.event = event, .stream = stream}));
   RetireQueue queue(m.driver());
   must(queue.retire(mapping, {{.device = device_0, .event = event}}));
@@ -99,7 +99,7 @@ TEST(StarkBackend362, BareCallsTakeAStreamsWaitForProof) {
   const StreamHandle working = m.stream();
   const StreamHandle waiting = m.stream();
   const EventHandle event = m.event();
-  m.launch(address, working);
+  must(m.launch(address, working));
   must(m->event_record({.event = event, .stream = working}));
   must(m->stream_wait_event({.stream = waiting, .event = event}));
   EXPECT_THAT(m.unmap(address, 1), is_ok());
@@ -111,7 +111,7 @@ TEST(StarkBackend362, OnlyACompletedEventIsProof) {
   const EventHandle event = m.event();
   const StreamHandle stream = m.stream();
   const DeviceAddress address = m.mapped(1);
-  m.launch(address, stream);
+  must(m.launch(address, stream));
   must(m->event_record({.event = event, .stream = stream}));
   EXPECT_THAT(Quiescence::of_event(m.driver(), device_0, event), fails_with(ErrorCode::not_ready));
   m.simulator().advance(2'000'000);
