@@ -19,20 +19,35 @@ struct CallSite {
   friend constexpr bool operator==(const CallSite&, const CallSite&) = default;
 };
 
+namespace detail {
+// The one announced on this thread. Constant from the start, and said to be so here: announcing it
+// is a look and a store then, without a call.
+extern constinit thread_local CallSite announced_site;
+}  // namespace detail
+
 // Announces a site on this thread for as long as it lives. A scope inside another one changes
 // nothing: what a program asked for is of interest, not which part of the library did it.
 class CallSiteScope {
  public:
-  explicit CallSiteScope(CallSite site) noexcept;
+  explicit CallSiteScope(CallSite site) noexcept
+      : outermost_(!detail::announced_site.is_known()) {
+    if (outermost_) {
+      detail::announced_site = site;
+    }
+  }
   CallSiteScope(const CallSiteScope&) = delete;
   CallSiteScope& operator=(const CallSiteScope&) = delete;
-  ~CallSiteScope();
+  ~CallSiteScope() {
+    if (outermost_) {
+      detail::announced_site = {};
+    }
+  }
 
  private:
   bool outermost_;
 };
 
 // The site announced on this thread; unknown if there is none.
-[[nodiscard]] CallSite announced_call_site() noexcept;
+[[nodiscard]] inline CallSite announced_call_site() noexcept { return detail::announced_site; }
 
 }  // namespace tessera

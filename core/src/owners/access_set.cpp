@@ -104,15 +104,20 @@ std::vector<DeviceOrdinal> AccessSet::devices() const {
 }
 
 std::size_t AccessSet::count() const noexcept {
-  return static_cast<std::size_t>(std::popcount(devices_.read) + std::popcount(host_.read) +
-                                  std::popcount(numa_.read));
+  std::size_t count = 0;
+  // Not std::popcount: without an option for newer processors that is a call into a library, and
+  // few bits are set.
+  for (const std::uint64_t bits : {devices_.read, host_.read, numa_.read}) {
+    for_each_bit(bits, [&](std::int32_t) { ++count; });
+  }
+  return count;
 }
 
 std::span<const AccessDescriptor> AccessSet::descriptors_in(std::span<AccessDescriptor> out) const {
-  TESSERA_CHECK(count() <= out.size());
   std::size_t next = 0;
   const auto append = [&](LocationType type, const Rights& rights) {
     for_each_bit(rights.read, [&](std::int32_t id) {
+      TESSERA_CHECK(next < out.size());
       const bool writes = (rights.write & bit_of(id)) != 0;
       out[next++] = {.location = {.type = type, .id = id},
                      .flags = writes ? AccessFlags::read_write : AccessFlags::read};

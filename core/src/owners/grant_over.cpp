@@ -13,6 +13,19 @@ Status set_access(Driver& driver, AddressRange range,
       {.address = range.begin(), .size = range.size(), .descriptors = descriptors});
 }
 
+// One by one: the location that was refused is refused again, and must not keep the rest. The error
+// of the call is the one to report, whatever becomes of putting things back.
+void put_back(Driver& driver, AddressRange range, const AccessSet& before, const AccessSet& more) {
+  for (const AccessDescriptor& descriptor : more.without(before).revoking_descriptors()) {
+    static_cast<void>(set_access(driver, range, std::span(&descriptor, 1)));
+  }
+  for (const AccessDescriptor& descriptor : before.descriptors()) {
+    if (more.of(descriptor.location) != AccessFlags::none) {
+      static_cast<void>(set_access(driver, range, std::span(&descriptor, 1)));
+    }
+  }
+}
+
 }  // namespace
 
 Status grant_over(Driver& driver, AddressRange range, const AccessSet& before,
@@ -22,18 +35,8 @@ Status grant_over(Driver& driver, AddressRange range, const AccessSet& before,
   const Status done = more.count() <= few.size()
                           ? set_access(driver, range, more.descriptors_in(few))
                           : set_access(driver, range, more.descriptors());
-  if (done) {
-    return done;
-  }
-  // One by one: the location that was refused is refused again, and must not keep the rest. The
-  // error of the call is the one to report, whatever becomes of putting things back.
-  for (const AccessDescriptor& descriptor : more.without(before).revoking_descriptors()) {
-    static_cast<void>(set_access(driver, range, std::span(&descriptor, 1)));
-  }
-  for (const AccessDescriptor& descriptor : before.descriptors()) {
-    if (more.of(descriptor.location) != AccessFlags::none) {
-      static_cast<void>(set_access(driver, range, std::span(&descriptor, 1)));
-    }
+  if (!done) [[unlikely]] {
+    put_back(driver, range, before, more);
   }
   return done;
 }

@@ -21,19 +21,22 @@ Mapping::Mapping(std::shared_ptr<detail::ReservationState> reservation,
 Result<Mapping> Mapping::map(const Reservation& reservation, Bytes offset,
                              const PhysicalAllocation& memory, CallSite site) {
   TESSERA_CHECK(reservation.is_open() && memory.is_open());
-  TESSERA_CHECK(&reservation.driver() == &memory.driver());
+  const detail::ReservationState& place = *reservation.state_;
+  const detail::PhysicalState& what = *memory.state_;
+  TESSERA_CHECK(&place.driver() == &what.driver());
   const CallSiteScope scope(site);
-  const AddressRange all = reservation.range();
+  const Bytes size = what.size();
+  const Bytes room = place.range().size();
   // A driver looks at the begin alone, and maps past the end [h200].
-  if (offset > all.size() || memory.size() > all.size() - offset) {
+  if (offset > room || size > room - offset) [[unlikely]] {
     return Error{.code = ErrorCode::invalid_value,
                  .call = Call::mem_map,
                  .reason = Reason::outside_reservation,
-                 .values = {memory.size().value(), offset.value(), all.size().value()}};
+                 .values = {size.value(), offset.value(), room.value()}};
   }
-  const AddressRange range(all.begin() + offset, memory.size());
-  TESSERA_TRY(reservation.driver().mem_map(
-      {.address = range.begin(), .size = range.size(), .handle = memory.handle()}));
+  const AddressRange range(place.range().begin() + offset, size);
+  TESSERA_TRY(
+      place.driver().mem_map({.address = range.begin(), .size = size, .handle = what.handle()}));
   return Mapping(reservation.state_, memory.state_, range, site);
 }
 

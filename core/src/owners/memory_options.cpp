@@ -22,16 +22,11 @@ Result<Bytes> granularity_of(Driver& driver, const MemoryOptions& options) {
   return granularity;
 }
 
-Result<Bytes> rounded_size(Bytes size, Bytes granularity) {
+Result<Bytes> detail::rounded_up_size(Bytes size, Bytes granularity) {
   if (size.is_zero()) {
     return Error{.code = ErrorCode::invalid_value,
                  .reason = Reason::size_is_zero,
                  .values = {granularity.value()}};
-  }
-  // Sizes are nearly always multiples of a power of two, and dividing costs as much as all the
-  // rest.
-  if (is_power_of_two(granularity) && (size.value() & (granularity.value() - 1)) == 0) {
-    return size;
   }
   const std::optional<Bytes> rounded = checked_align_up(size, granularity);
   if (!rounded) {

@@ -23,7 +23,7 @@ Result<MulticastObject> MulticastObject::make(DriverUse use, const MulticastOpti
   TESSERA_TRY_ASSIGN(properties.size, rounded_size(options.size, granularity));
   TESSERA_TRY_ASSIGN(const AllocationHandle handle, use.driver->multicast_create(properties));
   // Owned from here on, so that a device that cannot be added leaves nothing.
-  PhysicalAllocation memory(std::make_shared<detail::PhysicalState>(
+  PhysicalAllocation memory(detail::make_state<detail::PhysicalState>(
       use, handle, properties.size,
       AllocationProperties{.requested_handle_types = options.exports,
                            .location = {.type = LocationType::none}},

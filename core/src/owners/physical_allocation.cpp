@@ -25,7 +25,7 @@ Result<PhysicalAllocation> PhysicalAllocation::create(DriverUse use,
     return detail::with_reason(handle.error(), Reason::memory_not_made,
                                {size.value(), granularity.value()});
   }
-  return PhysicalAllocation(std::make_shared<detail::PhysicalState>(use, *handle, size, properties,
+  return PhysicalAllocation(detail::make_state<detail::PhysicalState>(use, *handle, size, properties,
                                                                     MemoryOrigin::created, site));
 }
 
@@ -38,7 +38,7 @@ Result<PhysicalAllocation> PhysicalAllocation::import(DriverUse use,
   }
   TESSERA_TRY_ASSIGN(const AllocationHandle handle,
                      use.driver->mem_import_from_shareable_handle(shareable));
-  const auto state = std::make_shared<detail::PhysicalState>(
+  const auto state = detail::make_state<detail::PhysicalState>(
       use, handle, size, AllocationProperties(), MemoryOrigin::imported, site);
   TESSERA_TRY_ASSIGN(const AllocationProperties properties,
                      use.driver->mem_get_allocation_properties_from_handle({.handle = handle}));
@@ -55,7 +55,7 @@ Result<PhysicalAllocation> PhysicalAllocation::retain(DriverUse use, DeviceAddre
                          {.attribute = PointerAttribute::mapping_size, .address = address}));
   TESSERA_TRY_ASSIGN(const AllocationHandle handle,
                      use.driver->mem_retain_allocation_handle(address));
-  const auto state = std::make_shared<detail::PhysicalState>(
+  const auto state = detail::make_state<detail::PhysicalState>(
       use, handle, Bytes(size), AllocationProperties(), MemoryOrigin::retained, site);
   TESSERA_TRY_ASSIGN(const AllocationProperties properties,
                      use.driver->mem_get_allocation_properties_from_handle({.handle = handle}));

@@ -27,7 +27,7 @@ Result<Reservation> Reservation::make_at_most(DriverUse use, const ReservationOp
     const auto base = use.driver->mem_address_reserve(
         {.size = size, .alignment = options.alignment, .hint = options.hint});
     if (base) {
-      return Reservation(std::make_shared<detail::ReservationState>(use, AddressRange(*base, size),
+      return Reservation(detail::make_state<detail::ReservationState>(use, AddressRange(*base, size),
                                                                     granularity, site));
     }
     const Bytes half = align_up(Bytes(size.value() / 2), granularity);

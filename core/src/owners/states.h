@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "owners/state_memory.h"
 #include "tessera/address.h"
 #include "tessera/call_site.h"
 #include "tessera/owners/physical_allocation.h"
@@ -17,7 +19,11 @@ class ReservationState {
       : use_(use), range_(range), granularity_(granularity), site_(site) {}
   ReservationState(const ReservationState&) = delete;
   ReservationState& operator=(const ReservationState&) = delete;
-  ~ReservationState() { report(close()); }
+  ~ReservationState() {
+    if (open_) [[unlikely]] {
+      report(close());
+    }
+  }
 
   [[nodiscard]] Driver& driver() const noexcept { return *use_.driver; }
   [[nodiscard]] const DriverUse& use() const noexcept { return use_; }
@@ -29,7 +35,19 @@ class ReservationState {
   void leave_behind(const Error& error) noexcept { leftover_ = error; }
 
   // Nothing more to do after a success, or when it went to the sink.
-  Status close();
+  Status close() {
+    if (leftover_ && open_) [[unlikely]] {
+      open_ = false;
+      report(*leftover_);
+    }
+    if (!open_) {
+      return {};
+    }
+    const Status freed =
+        driver().mem_address_free({.address = range_.begin(), .size = range_.size()});
+    open_ = !freed;
+    return freed;
+  }
 
  private:
   void report(const Status& status) noexcept;
@@ -49,7 +67,11 @@ class PhysicalState {
       : use_(use), handle_(handle), size_(size), asked_(asked), origin_(origin), site_(site) {}
   PhysicalState(const PhysicalState&) = delete;
   PhysicalState& operator=(const PhysicalState&) = delete;
-  ~PhysicalState() { report(close()); }
+  ~PhysicalState() {
+    if (open_) [[unlikely]] {
+      report(close());
+    }
+  }
 
   [[nodiscard]] Driver& driver() const noexcept { return *use_.driver; }
   [[nodiscard]] const DriverUse& use() const noexcept { return use_; }
@@ -65,8 +87,19 @@ class PhysicalState {
   // What the driver said of memory that came from elsewhere.
   void note_properties(const AllocationProperties& properties) noexcept { asked_ = properties; }
 
-  // Nothing more to do after a success.
-  Status close();
+  // Nothing more to do after a success, or when it went to the sink.
+  Status close() {
+    if (leftover_ && open_) [[unlikely]] {
+      open_ = false;
+      report(*leftover_);
+    }
+    if (!open_) {
+      return {};
+    }
+    const Status released = driver().mem_release(handle_);
+    open_ = !released;
+    return released;
+  }
 
  private:
   void report(const Status& status) noexcept;
@@ -80,6 +113,12 @@ class PhysicalState {
   std::optional<Error> leftover_;
   bool open_ = true;
 };
+
+// Whoever shares it; the last one's end is the state's.
+template <class State, class... Arguments>
+std::shared_ptr<State> make_state(Arguments&&... arguments) {
+  return std::allocate_shared<State>(StateMemory<State>(), std::forward<Arguments>(arguments)...);
+}
 
 // Gives up a share of a state. Where it is the last one, the state is closed first, and kept if
 // that fails. Two threads that give up the last two shares at once may both leave it to the

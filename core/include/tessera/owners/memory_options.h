@@ -36,8 +36,20 @@ struct MemoryOptions {
 // one) has no virtual memory management at all: this call is the first to notice.
 [[nodiscard]] Result<Bytes> granularity_of(Driver& driver, const MemoryOptions& options);
 
+namespace detail {
+[[nodiscard]] Result<Bytes> rounded_up_size(Bytes size, Bytes granularity);
+}
+
 // `size` rounded up to the granularity. ERRORS: invalid_value (zero, or beyond 64 bits).
-[[nodiscard]] Result<Bytes> rounded_size(Bytes size, Bytes granularity);
+[[nodiscard]] inline Result<Bytes> rounded_size(Bytes size, Bytes granularity) {
+  // Sizes are nearly always multiples of a power of two, and dividing costs as much as all the
+  // rest.
+  if (!size.is_zero() && is_power_of_two(granularity) &&
+      (size.value() & (granularity.value() - 1)) == 0) {
+    return size;
+  }
+  return detail::rounded_up_size(size, granularity);
+}
 
 // A property that came out otherwise than asked, as numbers in CUDA's terms.
 struct PropertyDifference {
