@@ -84,7 +84,7 @@ auto GrowableBuffer::create_for(Bytes need, Bytes limit, Made& made, const Creat
       growth_.falls_back()) {
     options.size = need - mapped;
     made = Made::as_needed;
-    return create(options);
+    memory = create(options);
   }
   return memory;
 }
@@ -122,19 +122,25 @@ Result<Growth> GrowableBuffer::grow_by(Bytes more, CallSite site) {
 
 Result<GrowableBuffer::Made> GrowableBuffer::grow_in_place(Bytes need, CallSite site) {
   Made made;
-  TESSERA_TRY_ASSIGN(
-      PhysicalAllocation memory,
+  // Both stay in their Results until the row takes them: moving a mapping costs as much as making it.
+  Result<PhysicalAllocation> memory =
       create_for(need, reservation_.size(), made, [&](const PhysicalAllocationOptions& options) {
         return PhysicalAllocation::create(use_, options, site);
-      }));
-  TESSERA_TRY_ASSIGN(Mapping mapping, Mapping::map(reservation_, capacity(), memory, site));
+      });
+  if (!memory) {
+    return memory.error();
+  }
+  Result<Mapping> mapping = Mapping::map(reservation_, capacity(), *memory, site);
+  if (!mapping) {
+    return mapping.error();
+  }
   if (!descriptors_.empty()) {
     const CallSiteScope scope(site);
     TESSERA_TRY(driver().mem_set_access(
-        {.address = mapping.begin(), .size = mapping.size(), .descriptors = descriptors_}));
-    mapping.note_access(access_);
+        {.address = mapping->begin(), .size = mapping->size(), .descriptors = descriptors_}));
+    mapping->note_access(access_);
   }
-  row_.append(std::move(memory), std::move(mapping));
+  row_.append(*std::move(memory), *std::move(mapping));
   return made;
 }
 

@@ -103,16 +103,6 @@ std::vector<DeviceOrdinal> AccessSet::devices() const {
   return devices;
 }
 
-std::size_t AccessSet::count() const noexcept {
-  std::size_t count = 0;
-  // Not std::popcount: without an option for newer processors that is a call into a library, and
-  // few bits are set.
-  for (const std::uint64_t bits : {devices_.read, host_.read, numa_.read}) {
-    for_each_bit(bits, [&](std::int32_t) { ++count; });
-  }
-  return count;
-}
-
 std::span<const AccessDescriptor> AccessSet::descriptors_in(std::span<AccessDescriptor> out) const {
   std::size_t next = 0;
   const auto append = [&](LocationType type, const Rights& rights) {

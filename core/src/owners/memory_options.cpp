@@ -2,13 +2,6 @@
 
 namespace tessera {
 
-AllocationProperties properties_of(const MemoryOptions& options) noexcept {
-  return {.requested_handle_types = options.exports,
-          .location = options.location,
-          .compression = options.compression ? Compression::generic : Compression::none,
-          .gpu_direct_rdma_capable = std::uint8_t{options.gpu_direct_rdma}};
-}
-
 Result<Bytes> granularity_of(Driver& driver, const MemoryOptions& options) {
   TESSERA_TRY_ASSIGN(const Bytes granularity,
                      driver.mem_get_allocation_granularity(

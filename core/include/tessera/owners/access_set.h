@@ -41,7 +41,17 @@ class AccessSet {
   // The devices with any right, as a bit each, by ordinal.
   [[nodiscard]] constexpr std::uint64_t device_bits() const noexcept { return devices_.read; }
   [[nodiscard]] std::vector<DeviceOrdinal> devices() const;
-  [[nodiscard]] std::size_t count() const noexcept;  // of locations
+  [[nodiscard]] constexpr std::size_t count() const noexcept {  // of locations
+    std::size_t count = 0;
+    // Not std::popcount: without an option for newer processors that is a call into a library, and
+    // few bits are set.
+    for (std::uint64_t bits : {devices_.read, host_.read, numa_.read}) {
+      for (; bits != 0; bits &= bits - 1) {
+        ++count;
+      }
+    }
+    return count;
+  }
   [[nodiscard]] std::vector<AccessDescriptor> descriptors() const;
   // The same into the begin of `out`, which has room for count() (checked); allocates nothing.
   [[nodiscard]] std::span<const AccessDescriptor> descriptors_in(

@@ -29,7 +29,12 @@ struct MemoryOptions {
   return {.type = LocationType::host_numa, .id = node};
 }
 
-[[nodiscard]] AllocationProperties properties_of(const MemoryOptions& options) noexcept;
+[[nodiscard]] constexpr AllocationProperties properties_of(const MemoryOptions& options) noexcept {
+  return {.requested_handle_types = options.exports,
+          .location = options.location,
+          .compression = options.compression ? Compression::generic : Compression::none,
+          .gpu_direct_rdma_capable = std::uint8_t{options.gpu_direct_rdma}};
+}
 
 // What sizes of such memory, and its places, are multiples of. Ask once and keep it.
 // ERRORS: those of mem_get_allocation_granularity; not_supported where a device (a virtual GPU, for
