@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "tessera/check.h"
@@ -281,18 +282,27 @@ LiveObjects::Mappings::const_iterator LiveObjects::around(DeviceAddress address)
 }
 
 LiveObjects::Mappings::const_iterator LiveObjects::first_touching(DeviceAddress address) const {
-  if (last_mapping_ != mappings_.end() && last_mapping_->second.range.contains(address)) {
-    return last_mapping_;
+  if (last_look_.from <= address && address < last_look_.to) {
+    return last_look_.found;
   }
   auto found = mappings_.upper_bound(address);
+  DeviceAddress from;
   if (found != mappings_.begin()) {
     const auto before = std::prev(found);
-    if (before->second.range.end() > address) {
-      last_mapping_ = before;
-      return before;
-    }
+    const AddressRange range = before->second.range;
+    const bool is_inside = address < range.end();
+    from = is_inside ? range.begin() : range.end();
+    found = is_inside ? before : found;
   }
+  look_from(from, found);
   return found;
+}
+
+void LiveObjects::look_from(DeviceAddress from, Mappings::const_iterator found) const {
+  constexpr DeviceAddress last(std::numeric_limits<std::uint64_t>::max());
+  last_look_ = {.from = from,
+                .to = found == mappings_.end() ? last : found->second.range.end(),
+                .found = found};
 }
 
 void LiveObjects::add_mapping(AddressRange range, AllocationHandle handle, Bytes offset,
@@ -305,7 +315,8 @@ void LiveObjects::add_mapping(AddressRange range, AllocationHandle handle, Bytes
     // What is mapped is a whole handle, so this is the size that an import did not tell.
     memory.size = memory.size.is_zero() ? range.size() : memory.size;
   }
-  last_mapping_ = mappings_.insert_or_assign(range.begin(), mapping).first;
+  const auto next = first_touching(range.begin());
+  look_from(range.begin(), mappings_.insert_or_assign(next, range.begin(), mapping));
 }
 
 void LiveObjects::remove_mappings(AddressRange range, const MadeBy& ended) {
@@ -316,7 +327,7 @@ void LiveObjects::remove_mappings(AddressRange range, const MadeBy& ended) {
   while (next != mappings_.end() && next->second.range.end() <= range.end()) {
     const LiveMapping gone = next->second;
     next = mappings_.erase(next);
-    last_mapping_ = mappings_.end();
+    look_from(gone.range.begin(), next);
     remember({DeadKind::mapping, gone.range.begin().value(), gone.range.size(), gone.made, ended});
     if (LiveHandle* held = find_handle(gone.handle); held != nullptr && held->mappings != 0) {
       --held->mappings;

@@ -241,10 +241,18 @@ class LiveObjects {
  private:
   friend struct LeakReport leak_report_of(const LiveObjects& objects);
   using Mappings = std::map<DeviceAddress, LiveMapping>;
+  // For addresses in [from, to), `found` is the first mapping that ends after them: they lie in it,
+  // or in the hole before it.
+  struct Look {
+    DeviceAddress from;
+    DeviceAddress to;
+    Mappings::const_iterator found;
+  };
 
   // The mapping around an address, or the end.
   [[nodiscard]] Mappings::const_iterator around(DeviceAddress address) const;
   [[nodiscard]] Mappings::const_iterator first_touching(DeviceAddress address) const;
+  void look_from(DeviceAddress from, Mappings::const_iterator found) const;
   [[nodiscard]] LiveHandle* find_handle(AllocationHandle handle) const;
   MemoryIndex new_memory();
   LiveHandle& add_handle(AllocationHandle handle, MemoryIndex memory, const MadeBy& made);
@@ -259,7 +267,7 @@ class LiveObjects {
   Mappings mappings_;
   std::unordered_map<AllocationHandle, LiveHandle> handles_;
   // What was found last: one call, and the next, tend to ask for the same several times.
-  mutable Mappings::const_iterator last_mapping_ = mappings_.end();
+  mutable Look last_look_ = {.from = {}, .to = {}, .found = mappings_.end()};
   mutable AllocationHandle last_handle_;
   mutable LiveHandle* last_handle_entry_ = nullptr;
   std::vector<LiveMemory> memories_;
