@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "tessera/check.h"
@@ -16,6 +17,18 @@ std::uint64_t device_bit(std::int32_t device) noexcept {
 
 void set_bit(std::uint64_t& bits, std::uint64_t bit, bool wanted) noexcept {
   bits = wanted ? bits | bit : bits & ~bit;
+}
+
+void give_access(LiveMapping& mapping, std::span<const AccessDescriptor> descriptors) noexcept {
+  for (const AccessDescriptor& descriptor : descriptors) {
+    if (descriptor.location.type == LocationType::device) {
+      const std::uint64_t bit = device_bit(descriptor.location.id);
+      set_bit(mapping.readers, bit, descriptor.flags != AccessFlags::none);
+      set_bit(mapping.writers, bit, descriptor.flags == AccessFlags::read_write);
+    } else {
+      mapping.host = descriptor.flags;
+    }
+  }
 }
 
 template <class Map, class Key>
@@ -36,6 +49,12 @@ const typename Map::mapped_type* find_around(const Map& map, DeviceAddress addre
 }
 
 }  // namespace
+
+LiveObjects::LiveObjects() {
+  // A new handle nearly always finds an empty place then, and looks at no other entry: with many
+  // live ones, each such look is at memory that no cache has.
+  handles_.max_load_factor(0.25F);
+}
 
 AccessFlags LiveMapping::access_of(DeviceOrdinal device) const noexcept {
   const std::uint64_t bit = device_bit(device.value());
@@ -342,25 +361,23 @@ void LiveObjects::set_access(const SetAccessRequest& request, bool succeeded) {
     return;
   }
   DeviceAddress next = range->begin();
-  for (auto found = first_touching(next); found != mappings_.end(); ++found) {
+  auto found = first_touching(next);
+  while (found != mappings_.end()) {
     auto& mapping = const_cast<LiveMapping&>(found->second);
     if (mapping.range.begin() != next || mapping.range.end() > range->end()) {
-      break;
+      return;
+    }
+    if (succeeded) {
+      give_access(mapping, request.descriptors);
+    } else {
+      mapping.is_access_unknown = true;
     }
     next = mapping.range.end();
-    if (!succeeded) {
-      mapping.is_access_unknown = true;
-      continue;
+    // As in for_each_mapping: no step that is not needed.
+    if (next == range->end()) {
+      return;
     }
-    for (const AccessDescriptor& descriptor : request.descriptors) {
-      if (descriptor.location.type == LocationType::device) {
-        const std::uint64_t bit = device_bit(descriptor.location.id);
-        set_bit(mapping.readers, bit, descriptor.flags != AccessFlags::none);
-        set_bit(mapping.writers, bit, descriptor.flags == AccessFlags::read_write);
-      } else {
-        mapping.host = descriptor.flags;
-      }
-    }
+    ++found;
   }
 }
 

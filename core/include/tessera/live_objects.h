@@ -159,7 +159,7 @@ struct DeadObject {
 
 class LiveObjects {
  public:
-  LiveObjects() = default;
+  LiveObjects();
   LiveObjects(const LiveObjects&) = delete;
   LiveObjects& operator=(const LiveObjects&) = delete;
 
@@ -225,9 +225,14 @@ class LiveObjects {
   // Calls `visit(const LiveMapping&)` for each that shares an address with the range, in order.
   template <class Visit>
   void for_each_mapping(AddressRange range, Visit&& visit) const {
-    for (auto found = first_touching(range.begin());
-         found != mappings_.end() && found->second.range.begin() < range.end(); ++found) {
+    auto found = first_touching(range.begin());
+    while (found != mappings_.end() && found->second.range.begin() < range.end()) {
       visit(found->second);
+      // The step from one entry to the next may climb the whole tree.
+      if (found->second.range.end() >= range.end()) {
+        return;
+      }
+      ++found;
     }
   }
   // Calls `visit(ContextHandle, const LiveContext&)` for each.
