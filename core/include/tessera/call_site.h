@@ -29,8 +29,7 @@ extern constinit thread_local CallSite announced_site;
 // nothing: what a program asked for is of interest, not which part of the library did it.
 class CallSiteScope {
  public:
-  explicit CallSiteScope(CallSite site) noexcept
-      : outermost_(!detail::announced_site.is_known()) {
+  explicit CallSiteScope(CallSite site) noexcept : outermost_(!detail::announced_site.is_known()) {
     if (outermost_) {
       detail::announced_site = site;
     }

@@ -122,7 +122,7 @@ Result<Growth> GrowableBuffer::grow_by(Bytes more, CallSite site) {
 
 Result<GrowableBuffer::Made> GrowableBuffer::grow_in_place(Bytes need, CallSite site) {
   Made made;
-  // Both stay in their Results until the row takes them: moving a mapping costs as much as making it.
+  // Both stay in their Results until the row takes them: a mapping is large, and moved once then.
   Result<PhysicalAllocation> memory =
       create_for(need, reservation_.size(), made, [&](const PhysicalAllocationOptions& options) {
         return PhysicalAllocation::create(use_, options, site);

@@ -25,8 +25,8 @@ Result<PhysicalAllocation> PhysicalAllocation::create(DriverUse use,
     return detail::with_reason(handle.error(), Reason::memory_not_made,
                                {size.value(), granularity.value()});
   }
-  return PhysicalAllocation(detail::make_state<detail::PhysicalState>(use, *handle, size, properties,
-                                                                    MemoryOrigin::created, site));
+  return PhysicalAllocation(detail::make_state<detail::PhysicalState>(
+      use, *handle, size, properties, MemoryOrigin::created, site));
 }
 
 Result<PhysicalAllocation> PhysicalAllocation::import(DriverUse use,

@@ -27,8 +27,8 @@ Result<Reservation> Reservation::make_at_most(DriverUse use, const ReservationOp
     const auto base = use.driver->mem_address_reserve(
         {.size = size, .alignment = options.alignment, .hint = options.hint});
     if (base) {
-      return Reservation(detail::make_state<detail::ReservationState>(use, AddressRange(*base, size),
-                                                                    granularity, site));
+      return Reservation(detail::make_state<detail::ReservationState>(
+          use, AddressRange(*base, size), granularity, site));
     }
     const Bytes half = align_up(Bytes(size.value() / 2), granularity);
     if (base.error().code != ErrorCode::out_of_memory || half < least_size || half == size) {

@@ -1,6 +1,6 @@
-// StateMemory: where the states that owners share lie. Each thread keeps the memory of some that are
-// gone for the next ones: malloc and free would be a fifth of what owners cost, and half of what a
-// growing buffer does.
+// StateMemory: where the states that owners share lie. Each thread keeps the memory of some that
+// are gone for the next ones: malloc and free would be a fifth of what owners cost, and a quarter
+// of what a growing buffer does.
 #pragma once
 
 #include <cstddef>

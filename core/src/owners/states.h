@@ -40,13 +40,11 @@ class ReservationState {
       open_ = false;
       report(*leftover_);
     }
-    if (!open_) {
-      return {};
+    if (open_) {
+      TESSERA_TRY(driver().mem_address_free({.address = range_.begin(), .size = range_.size()}));
+      open_ = false;
     }
-    const Status freed =
-        driver().mem_address_free({.address = range_.begin(), .size = range_.size()});
-    open_ = !freed;
-    return freed;
+    return {};
   }
 
  private:
@@ -93,12 +91,11 @@ class PhysicalState {
       open_ = false;
       report(*leftover_);
     }
-    if (!open_) {
-      return {};
+    if (open_) {
+      TESSERA_TRY(driver().mem_release(handle_));
+      open_ = false;
     }
-    const Status released = driver().mem_release(handle_);
-    open_ = !released;
-    return released;
+    return {};
   }
 
  private:

@@ -1,6 +1,10 @@
 // The books of what is live, and what they say is left.
 #include "tessera/ledger.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -85,6 +89,61 @@ TEST(LiveObjects, SetAccessEndsAtTheFirstHole) {
   EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(1)), AccessFlags::read);
   EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(0)), AccessFlags::none);
   EXPECT_EQ(objects.mapping_at(base + 4_MiB)->access_of(DeviceOrdinal(1)), AccessFlags::none);
+}
+
+// The books remember what they looked at last; a list that is searched anew each time does not.
+TEST(LiveObjects, FindsTheMappingsThatAPlainListHas) {
+  constexpr std::uint64_t units = 24;
+  LiveObjects objects;
+  std::array<std::optional<AddressRange>, units> plain;  // by the unit where it begins
+  const auto first_after = [&](DeviceAddress address) -> std::optional<AddressRange> {
+    for (const auto& range : plain) {
+      if (range && range->end() > address) {
+        return range;
+      }
+    }
+    return std::nullopt;
+  };
+  const auto last_before = [&](DeviceAddress address) {
+    std::optional<AddressRange> found;
+    for (const auto& range : plain) {
+      found = range && range->begin() < address ? range : found;
+    }
+    return found;
+  };
+  const auto range_of = [](const LiveMapping* mapping) {
+    return mapping == nullptr ? std::nullopt : std::optional(mapping->range);
+  };
+  std::minstd_rand random(1);
+  const auto below = [&](std::uint64_t limit) { return random() % limit; };
+  for (std::uint64_t step = 1; step <= 20'000; ++step) {
+    const std::uint64_t unit = below(units);
+    const std::uint64_t count = 1 + below(std::min<std::uint64_t>(3, units - unit));
+    const AddressRange range(base + 2_MiB * unit, 2_MiB * count);
+    switch (below(3)) {
+      case 0:
+        if (const auto next = first_after(range.begin()); !next || !next->intersects(range)) {
+          objects.add_mapping(range, first_handle, Bytes(), by(step, Call::mem_map));
+          plain[unit] = range;
+        }
+        break;
+      case 1:
+        objects.remove_mappings(range, by(step, Call::mem_unmap));
+        for (auto& mapping : plain) {
+          mapping = mapping && range.contains(*mapping) ? std::nullopt : mapping;
+        }
+        break;
+      default:
+        break;
+    }
+    const DeviceAddress address = base + 1_MiB * below(2 * units);
+    const auto next = first_after(address);
+    ASSERT_EQ(range_of(objects.mapping_from(address)), next) << step;
+    ASSERT_EQ(range_of(objects.mapping_at(address)),
+              next && next->contains(address) ? next : std::nullopt)
+        << step;
+    ASSERT_EQ(range_of(objects.mapping_before(address)), last_before(address)) << step;
+  }
 }
 
 TEST(LiveObjects, KnowsWhatABindingHolds) {
