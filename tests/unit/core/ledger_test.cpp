@@ -81,14 +81,16 @@ TEST(LiveObjects, AHandleValueGivenAgainIsNewMemory) {
 TEST(LiveObjects, SetAccessEndsAtTheFirstHole) {
   LiveObjects objects;
   objects.add_memory(first_handle, 2_MiB, {}, by(1));
-  map(objects, 0, first_handle, 2);
-  map(objects, 2, first_handle, 3);
+  for (const std::uint64_t unit : {0U, 1U, 3U}) {
+    map(objects, unit, first_handle, 2 + unit);
+  }
   const AccessDescriptor access = {.location = on_device(DeviceOrdinal(1)),
                                    .flags = AccessFlags::read};
-  objects.set_access({.address = base, .size = 6_MiB, .descriptors = std::span(&access, 1)}, true);
+  objects.set_access({.address = base, .size = 8_MiB, .descriptors = std::span(&access, 1)}, true);
   EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(1)), AccessFlags::read);
   EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(0)), AccessFlags::none);
-  EXPECT_EQ(objects.mapping_at(base + 4_MiB)->access_of(DeviceOrdinal(1)), AccessFlags::none);
+  EXPECT_EQ(objects.mapping_at(base + 2_MiB)->access_of(DeviceOrdinal(1)), AccessFlags::read);
+  EXPECT_EQ(objects.mapping_at(base + 6_MiB)->access_of(DeviceOrdinal(1)), AccessFlags::none);
 }
 
 // The books remember what they looked at last; a list that is searched anew each time does not.
