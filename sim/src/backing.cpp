@@ -71,6 +71,20 @@ bool write_file(int file_descriptor, std::uint64_t offset,
   return true;
 }
 
+bool write_value(int file_descriptor, std::uint64_t offset, std::uint8_t value,
+                 std::uint64_t size) noexcept {
+  std::array<std::byte, chunk_bytes> chunk;
+  chunk.fill(static_cast<std::byte>(value));
+  for (std::uint64_t done = 0; done < size;) {
+    const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(size - done, chunk.size()));
+    if (!write_file(file_descriptor, offset + done, std::span(chunk).first(step))) {
+      return false;
+    }
+    done += step;
+  }
+  return true;
+}
+
 }  // namespace
 
 Backing::Backing(Kind kind, Bytes size) noexcept : kind_(kind), size_(size) {}
@@ -85,7 +99,8 @@ Backing::Backing(Backing&& other) noexcept
       file_descriptor_(std::exchange(other.file_descriptor_, -1)),
       size_(std::exchange(other.size_, Bytes())),
       file_offset_(std::exchange(other.file_offset_, file_offset())),
-      pages_(std::exchange(other.pages_, {})) {}
+      pages_(std::exchange(other.pages_, {})),
+      fills_(std::exchange(other.fills_, {})) {}
 
 Backing& Backing::operator=(Backing&& other) noexcept {
   if (this != &other) {
@@ -95,6 +110,7 @@ Backing& Backing::operator=(Backing&& other) noexcept {
     size_ = std::exchange(other.size_, Bytes());
     file_offset_ = std::exchange(other.file_offset_, file_offset());
     pages_ = std::exchange(other.pages_, {});
+    fills_ = std::exchange(other.fills_, {});
   }
   return *this;
 }
@@ -131,7 +147,7 @@ void Backing::change_pages(Bytes offset, std::size_t size, Change change) {
     if (found == pages_.end() || found->first != piece.page) {
       found = pages_.try_emplace(found, piece.page);
       if (piece.size < page_bytes) {
-        found->second.bytes.fill({});
+        found->second.bytes.fill(static_cast<std::byte>(fills_.value_at(piece.page)));
       }
     }
     change(found->second.bytes.data() + piece.begin, done, piece.size);
@@ -140,22 +156,22 @@ void Backing::change_pages(Bytes offset, std::size_t size, Change change) {
 }
 
 // Only pages that exist are looked at: the range may be far larger than what was written.
-void Backing::clear_pages(Bytes offset, std::uint64_t size) {
-  const std::uint64_t end = offset.value() + size;
-  auto page = pages_.lower_bound(offset.value() / page_bytes);
-  while (page != pages_.end() && page->first * page_bytes < end) {
-    const std::uint64_t page_begin = page->first * page_bytes;
-    const std::uint64_t page_end = std::min(page_begin + page_bytes, size_.value());
-    const std::uint64_t clear_begin = std::max(page_begin, offset.value());
-    const std::uint64_t clear_end = std::min(page_end, end);
-    if (clear_begin == page_begin && clear_end == page_end) {
-      page = pages_.erase(page);
-    } else {
-      std::memset(page->second.bytes.data() + (clear_begin - page_begin), 0,
-                  clear_end - clear_begin);
-      ++page;
-    }
+void Backing::fill_pages(std::uint64_t begin, std::uint64_t end, std::uint8_t value) {
+  if (begin < end) {
+    pages_.erase(pages_.lower_bound(begin), pages_.lower_bound(end));
+    fills_.set(begin, end, value);
   }
+}
+
+void Backing::fill_part(Bytes offset, std::uint8_t value, std::uint64_t size) {
+  const std::uint64_t page = offset.value() / page_bytes;
+  if (fills_.value_at(page) == value && !pages_.contains(page)) {
+    return;
+  }
+  change_pages(offset, static_cast<std::size_t>(size),
+               [value](std::byte* bytes, std::size_t, std::size_t piece_size) {
+                 std::memset(bytes, value, piece_size);
+               });
 }
 
 void Backing::read(Bytes offset, std::span<std::byte> destination) const noexcept {
@@ -170,7 +186,7 @@ void Backing::read(Bytes offset, std::span<std::byte> destination) const noexcep
     const Piece piece = first_piece(offset.value() + done, destination.size() - done);
     const auto found = pages_.find(piece.page);
     if (found == pages_.end()) {
-      std::memset(destination.data() + done, 0, piece.size);
+      std::memset(destination.data() + done, fills_.value_at(piece.page), piece.size);
     } else {
       std::memcpy(destination.data() + done, found->second.bytes.data() + piece.begin, piece.size);
     }
@@ -199,13 +215,21 @@ void Backing::fill(Bytes offset, std::uint8_t value, Bytes size) {
   }
   if (file_descriptor_ >= 0) {
     fill_file(offset, value, size.value());
-  } else if (value == 0) {
-    clear_pages(offset, size.value());
-  } else {
-    change_pages(offset, static_cast<std::size_t>(size.value()),
-                 [&](std::byte* bytes, std::size_t, std::size_t piece_size) {
-                   std::memset(bytes, value, piece_size);
-                 });
+    return;
+  }
+  const std::uint64_t begin = offset.value();
+  const std::uint64_t end = begin + size.value();
+  const bool begins_page = begin % page_bytes == 0;
+  const bool ends_page = end % page_bytes == 0 || end == size_.value();  // the last may be shorter
+  const std::uint64_t first = begin / page_bytes + (begins_page ? 0U : 1U);
+  const std::uint64_t last =
+      end / page_bytes + (ends_page && end % page_bytes != 0 ? 1U : 0U);
+  fill_pages(first, last, value);
+  if (!begins_page) {
+    fill_part(offset, value, first_piece(begin, size.value()).size);
+  }
+  if (!ends_page && first <= last) {
+    fill_part(Bytes(last * page_bytes), value, end % page_bytes);
   }
 }
 
@@ -220,21 +244,17 @@ void Backing::fill_file(Bytes offset, std::uint8_t value, std::uint64_t size) no
     TESSERA_CHECK(result == 0);
     return;
   }
-  std::array<std::byte, chunk_bytes> chunk;
-  chunk.fill(static_cast<std::byte>(value));
-  for (std::uint64_t done = 0; done < size;) {
-    const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(size - done, chunk.size()));
-    TESSERA_CHECK(write_file(file_descriptor_, begin + done, std::span(chunk).first(step)));
-    done += step;
-  }
+  TESSERA_CHECK(write_value(file_descriptor_, begin, value, size));
 }
 
 bool Backing::may_hold_data(Bytes offset, std::uint64_t size) const noexcept {
   if (file_descriptor_ >= 0) {
     return true;
   }
+  const std::uint64_t last = (offset.value() + size - 1) / page_bytes;
   const auto page = pages_.lower_bound(offset.value() / page_bytes);
-  return page != pages_.end() && page->first <= (offset.value() + size - 1) / page_bytes;
+  return (page != pages_.end() && page->first <= last) ||
+         fills_.any_in(offset.value() / page_bytes, last + 1);
 }
 
 void Backing::copy_from(const Backing& source, Bytes source_offset, Bytes offset, Bytes size) {
@@ -278,6 +298,7 @@ int Backing::file_descriptor() noexcept {
     }
     file_descriptor_ = made;
     pages_.clear();
+    fills_.clear();
   }
   return file_descriptor_;
 }
@@ -289,6 +310,13 @@ bool Backing::move_to(int file_descriptor) noexcept {
   }
   if (::ftruncate(file_descriptor, static_cast<off_t>(file_offset_.value() + size_.value())) != 0) {
     return false;
+  }
+  for (const auto& [page, run] : fills_.runs()) {
+    const std::uint64_t begin = page * page_bytes;
+    const std::uint64_t size = std::min(run.end * page_bytes, size_.value()) - begin;
+    if (!write_value(file_descriptor, file_offset_.value() + begin, run.value, size)) {
+      return false;
+    }
   }
   for (const auto& [number, page] : pages_) {
     const std::uint64_t begin = number * page_bytes;

@@ -1,5 +1,6 @@
 // Backing: the bytes of one piece of physical memory. Pages exist from their first write on; what
-// was never written reads as zero. With bytes off it keeps nothing and reads zeros.
+// was never written reads as zero, and a fill of whole pages is kept as its value. With bytes off it
+// keeps nothing and reads zeros.
 //
 // Bytes lie in pages on the heap: most memories of a test are small, hardly written and
 // short-lived, and a mapping for each would cost more than all else that happens to it. Only once a
@@ -19,6 +20,7 @@
 #include <map>
 #include <span>
 
+#include "page_fills.h"
 #include "tessera/bytes.h"
 
 namespace tessera::sim {
@@ -46,7 +48,7 @@ class Backing {
   // The ranges lie inside size().
   void read(Bytes offset, std::span<std::byte> destination) const noexcept;
   void write(Bytes offset, std::span<const std::byte> source);
-  // Filling with zero gives back whole pages and never makes one.
+  // Gives back whole pages.
   void fill(Bytes offset, std::uint8_t value, Bytes size);
   // May overlap when `source` is *this. Pages that the source lacks are not made here.
   void copy_from(const Backing& source, Bytes source_offset, Bytes offset, Bytes size);
@@ -76,7 +78,9 @@ class Backing {
   [[nodiscard]] static Piece first_piece(std::uint64_t offset, std::uint64_t size) noexcept;
   template <class Change>
   void change_pages(Bytes offset, std::size_t size, Change change);
-  void clear_pages(Bytes offset, std::uint64_t size);
+  void fill_pages(std::uint64_t begin, std::uint64_t end, std::uint8_t value);
+  // `size` is not zero, and the range lies in one page.
+  void fill_part(Bytes offset, std::uint8_t value, std::uint64_t size);
   void fill_file(Bytes offset, std::uint8_t value, std::uint64_t size) noexcept;
   // Whether the range may hold anything but zeros.
   [[nodiscard]] bool may_hold_data(Bytes offset, std::uint64_t size) const noexcept;
@@ -87,7 +91,9 @@ class Backing {
   int file_descriptor_ = -1;
   Bytes size_;
   Bytes file_offset_ = file_offset();
-  std::map<std::uint64_t, Page> pages_;  // empty once there is a file
+  // Both empty once there is a file. A page of `pages_` hides what `fills_` says of it.
+  std::map<std::uint64_t, Page> pages_;
+  PageFills fills_;
 };
 
 }  // namespace tessera::sim

@@ -105,6 +105,7 @@ struct Segment {
 
 class Machine {
  public:
+  // The profile outlives the machine.
   Machine(const Profile& profile, const SimOptions& options);
   ~Machine();
   Machine(const Machine&) = delete;
@@ -329,7 +330,7 @@ class Machine {
   [[nodiscard]] Status bind(SlabIndex multicast_handle, const MulticastBinding& binding);
 
   std::mutex mutex_;
-  const Profile profile_;
+  const Profile& profile_;
   const SimOptions options_;
   std::array<CallCost, call_count> costs_;
   bool is_initialized_ = false;

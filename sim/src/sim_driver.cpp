@@ -19,13 +19,19 @@ std::string check_machine(const Profile& profile, const SimOptions& options) {
   return "";
 }
 
-SimDriver::SimDriver(const Profile& profile, const SimOptions& options) {
+SimDriver::SimDriver(const Profile& profile, const SimOptions& options)
+    : profile_(std::make_unique<const Profile>(profile)), options_(options) {
   if (const std::string fault = check_machine(profile, options); !fault.empty()) {
     detail::check_failed(fault.c_str(), __FILE__, __LINE__);
   }
-  machine_ = std::make_unique<Machine>(profile, options);
+  restart();
 }
 SimDriver::~SimDriver() = default;
+
+void SimDriver::restart() {
+  machine_.reset();
+  machine_ = std::make_unique<Machine>(*profile_, options_);
+}
 
 Books SimDriver::books() const {
   Books books;

@@ -34,6 +34,8 @@ testing::GeneratorOptions generator_options(const sim::Profile& profile, std::in
 Differential::Differential(const sim::Profile& profile, const DifferentialOptions& options)
     : profile_(profile),
       options_(options),
+      driver_(profile, {.devices = options.devices}),
+      runner_(driver_, profile.granularity_minimum),
       model_(options.model_profile != nullptr ? *options.model_profile : profile, options.devices) {
 }
 
@@ -41,33 +43,28 @@ Differential::~Differential() = default;
 
 // A machine in the state that programs begin in.
 bool Differential::prepare() {
-  if (driver_ == nullptr || programs_on_machine_ >= options_.programs_per_machine) {
-    runner_.reset();
-    driver_ =
-        std::make_unique<sim::SimDriver>(profile_, sim::SimOptions{.devices = options_.devices});
-    runner_ = std::make_unique<ProgramRunner>(*driver_, profile_.granularity_minimum);
-    ++machines_;
-    programs_on_machine_ = 0;
-    if (const Status begun = runner_->begin(); !begun) {
-      what_ = "the machine cannot be started: " + to_string(begun.error());
-      return false;
-    }
-    primary_ = runner_->primary(0);
-  } else {
-    runner_->forget();
-  }
   ++programs_;
-  if (programs_on_machine_++ == 0) {
-    model_.begin(primary_);
-  } else {
+  runner_.forget();
+  if (is_undone_ && programs_on_machine_ < options_.programs_per_machine) {
+    ++programs_on_machine_;
     model_.begin_again();
+    return true;
   }
+  driver_.restart();
+  ++machines_;
+  programs_on_machine_ = 1;
+  if (const Status begun = runner_.begin(); !begun) {
+    what_ = "the machine cannot be started: " + to_string(begun.error());
+    return false;
+  }
+  primary_ = runner_.primary(0);
+  model_.begin(primary_);
   return true;
 }
 
 bool Differential::compare_books() {
   model_.count(expected_);
-  driver_->read_books(books_);
+  driver_.read_books(books_);
   if (books_ == expected_) [[likely]] {
     return true;
   }
@@ -99,7 +96,7 @@ bool Differential::step(const testing::Op& op, const Arguments& arguments, const
 
 bool Differential::probe(const testing::Op& op, std::uint64_t address) {
   const Arguments arguments = {.address = address, .size = 1};
-  const Outcome outcome = runner_->run(op, arguments);
+  const Outcome outcome = runner_.run(op, arguments);
   if (step(op, arguments, outcome)) [[likely]] {
     return true;
   }
@@ -139,14 +136,14 @@ bool Differential::probe_address(std::uint64_t address) {
   // A handle is told by what is mapped; the reference taken is given back.
   const testing::Op retain = {.kind = OpKind::retain};
   const Arguments at = {.address = address};
-  const Outcome retained = runner_->run(retain, at);
+  const Outcome retained = runner_.run(retain, at);
   if (!step(retain, at, retained)) {
     return false;
   }
   if (retained.is_ok()) {
     const testing::Op release = {.kind = OpKind::release};
     const Arguments handle = {.object = retained.value};
-    if (!step(release, handle, runner_->run(release, handle))) {
+    if (!step(release, handle, runner_.run(release, handle))) {
       return false;
     }
   }
@@ -159,12 +156,12 @@ bool Differential::probe_handles() {
   for (std::size_t i = 0; i < model_.state().handles.size(); ++i) {
     const testing::Op properties = {.kind = OpKind::properties};
     const Arguments handle = {.object = model_.state().handles[i].value};
-    if (!step(properties, handle, runner_->run(properties, handle))) {
+    if (!step(properties, handle, runner_.run(properties, handle))) {
       return false;
     }
   }
   const testing::Op info = {.kind = OpKind::mem_info};
-  return step(info, {}, runner_->run(info, {}));
+  return step(info, {}, runner_.run(info, {}));
 }
 
 // Every granule of what is reserved or mapped, and the ones around.
@@ -231,16 +228,16 @@ std::optional<Difference> Differential::run(const Program& program) {
     }
     const testing::Op& op = program.ops[at];
     deep_states_.before(op, model_);
-    const Outcome outcome = runner_->run(op);
+    const Outcome outcome = runner_.run(op);
     outcomes_.push_back(outcome);
-    is_same = step(op, runner_->arguments(), outcome) && compare_books();
+    is_same = step(op, runner_.arguments(), outcome) && compare_books();
     if (trace_ != nullptr) {
-      runner_->trace(*trace_, op, outcome);
+      runner_.trace(*trace_, op, outcome);
     }
     if (!is_same) {
       break;
     }
-    deep_states_.after(op, runner_->arguments(), outcome, model_);
+    deep_states_.after(op, runner_.arguments(), outcome, model_);
     if (looks_at_all && !probe_all()) {
       is_same = false;
       break;
@@ -248,13 +245,10 @@ std::optional<Difference> Differential::run(const Program& program) {
   }
   deep_states_.end(model_, at > program.drain);
   if (is_same && looks_at_all) {
-    what_ = driver_->check_invariants();
+    what_ = driver_.check_invariants();
     is_same = what_.empty();
   }
-  if (!is_same || !is_as_new()) {
-    runner_.reset();
-    driver_.reset();
-  }
+  is_undone_ = is_same && is_as_new();
   if (is_same) {
     return std::nullopt;
   }
@@ -265,8 +259,7 @@ std::optional<Difference> Differential::run(const Program& program) {
 }
 
 std::optional<Difference> Differential::run_alone(const Program& program) {
-  runner_.reset();
-  driver_.reset();
+  is_undone_ = false;
   return run(program);
 }
 

@@ -1,7 +1,7 @@
 // Differential: runs programs on the simulator and the naive model side by side.
 //
 // A simulated machine serves many programs: it is kept as long as each undid all that it did, and
-// made anew otherwise. So a difference may depend on the programs before.
+// restarted otherwise. So a difference may depend on the programs before.
 #pragma once
 
 #include <cstdint>
@@ -73,8 +73,9 @@ class Differential {
 
   const sim::Profile& profile_;
   DifferentialOptions options_;
-  std::unique_ptr<sim::SimDriver> driver_;
-  std::unique_ptr<testing::ProgramRunner> runner_;
+  sim::SimDriver driver_;
+  testing::ProgramRunner runner_;
+  bool is_undone_ = false;  // all that ran on the machine
   NaiveModel model_;
   DeepStates deep_states_;
   sim::Books expected_;

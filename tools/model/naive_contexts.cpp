@@ -68,6 +68,7 @@ std::uint64_t NaiveModel::stack_share(std::uint64_t stack_size) const noexcept {
 }
 
 void NaiveModel::add_context(std::uint64_t handle, std::int32_t device, bool is_primary) {
+  has_changed_ = true;
   state_.contexts.push_back(
       {.handle = handle,
        .device = device,
@@ -81,6 +82,7 @@ void NaiveModel::add_context(std::uint64_t handle, std::int32_t device, bool is_
 void NaiveModel::end_context(ModelContext& context) {
   const std::uint64_t handle = context.handle;
   context.is_alive = false;
+  has_changed_ = true;
   std::erase_if(state_.streams, [&](const ModelStream& of) { return of.context == handle; });
   std::erase_if(state_.events, [&](const ModelEvent& of) { return of.context == handle; });
   std::erase_if(state_.work, [&](const ModelWork& of) { return of.context == handle; });
@@ -243,6 +245,7 @@ ErrorCode NaiveModel::set_limit(const Op& op, const Arguments& arguments, const 
   }
   context.memory += stack_share(rounded) - stack_share(context.limits[0]);
   context.limits[0] = rounded;
+  has_changed_ = true;
   return ok;
 }
 

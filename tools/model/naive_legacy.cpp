@@ -103,6 +103,7 @@ void NaiveModel::check_part(std::uint64_t begin, std::uint64_t rounded, std::uin
 void NaiveModel::add_legacy(std::uint64_t begin, std::uint64_t size, LegacyKind kind,
                             const ModelContext& context) {
   const std::uint64_t id = ++legacy_given_;
+  has_changed_ = true;
   state_.legacy.push_back({.id = id,
                            .begin = begin,
                            .size = size,
@@ -133,6 +134,7 @@ ErrorCode NaiveModel::take_heap_block(std::uint64_t size, LegacyKind kind,
     return has_room_for_addresses(block, granularity) ? ok : ErrorCode::out_of_memory;
   }
   check_place(outcome.value, block, granularity);
+  has_changed_ = true;
   state_.heap_blocks.push_back(
       {outcome.value, block, is_pool ? 0 : context.handle, context.device});
   return ok;
@@ -169,6 +171,7 @@ ErrorCode NaiveModel::allocate_host(std::uint64_t size, LegacyKind kind, const O
 
 void NaiveModel::free_legacy(std::uint64_t id) {
   const ModelLegacy freed = *legacy_of(id);
+  has_changed_ = true;
   std::erase_if(state_.blocks, [&](const ModelBlock& block) {
     return block.kind == BlockKind::legacy && block.legacy == id;
   });
@@ -182,9 +185,10 @@ void NaiveModel::free_legacy(std::uint64_t id) {
 }
 
 void NaiveModel::trim_pools() {
-  std::erase_if(state_.heap_blocks, [&](const ModelHeapBlock& block) {
+  const std::size_t trimmed = std::erase_if(state_.heap_blocks, [&](const ModelHeapBlock& block) {
     return block.context == 0 && is_heap_block_empty(block);
   });
+  has_changed_ = has_changed_ || trimmed != 0;
 }
 
 ErrorCode NaiveModel::free_allocation(const Arguments& arguments, bool is_host) {

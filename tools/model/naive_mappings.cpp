@@ -52,6 +52,7 @@ std::size_t NaiveModel::unmap_inside(std::uint64_t begin, std::uint64_t size) {
     }
   }
   std::erase_if(state_.blocks, goes);
+  has_changed_ = has_changed_ || count != 0;
   return count;
 }
 
@@ -87,6 +88,7 @@ ErrorCode NaiveModel::map(const Op& op, const Arguments& arguments) {
     return ErrorCode::invalid_value;
   }
   ++handle->mappings;
+  has_changed_ = true;
   state_.blocks.push_back({.begin = arguments.address,
                            .size = arguments.size,
                            .handle = static_cast<std::size_t>(handle - state_.handles.data()),
@@ -191,6 +193,7 @@ ErrorCode NaiveModel::set_access(const Op& op, const Arguments& arguments) {
         return code;
       }
     }
+    has_changed_ = true;
     for (const std::size_t index : run_) {
       ModelBlock& block = state_.blocks[index];
       (is_host(descriptors[i].location.type)

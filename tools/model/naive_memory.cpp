@@ -112,6 +112,7 @@ ErrorCode NaiveModel::reserve(const Op& op, const Arguments& arguments, const Ou
                : ErrorCode::out_of_memory;
   }
   check_place(outcome.value, arguments.size, alignment);
+  has_changed_ = true;
   state_.reservations.push_back({outcome.value, arguments.size});
   return ok;
 }
@@ -127,6 +128,7 @@ ErrorCode NaiveModel::free_addresses(const Arguments& arguments) {
     }
     unmap_inside(found->begin, found->size);
   }
+  has_changed_ = true;
   std::erase_if(state_.reservations, [&](const ModelReservation& reservation) {
     return reservation.begin == arguments.address;
   });
@@ -197,6 +199,7 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
     return profile_.contiguous_memory && on_device ? ErrorCode::out_of_memory : ok;
   }
   check_new_handle(outcome.value);
+  has_changed_ = true;
   ModelMemory memory = {.size = size, .properties = asked};
   memory.properties.requested_handle_types = static_cast<HandleTypes>(types & known_types);
   memory.properties.usage = 0;
@@ -216,28 +219,26 @@ void NaiveModel::check_new_handle(std::uint64_t value) {
 }
 
 // Memory lives while a live handle, a binding of a live multicast object or a descriptor holds it.
+// What nobody holds any more never lives again.
 void NaiveModel::let_memory_go() {
-  for (std::size_t i = 0; i < state_.memories.size(); ++i) {
-    if (!state_.memories[i].is_alive) {
+  has_changed_ = true;
+  for (ModelMemory& memory : state_.memories) {
+    memory.is_alive = false;
+  }
+  for (const ModelHandle& handle : state_.handles) {
+    if (!handle.is_alive()) {
       continue;
     }
-    bool is_held = false;
-    for (const ModelHandle& handle : state_.handles) {
-      if (!handle.is_alive()) {
-        continue;
-      }
-      if (!handle.is_multicast) {
-        is_held = is_held || handle.object == i;
-        continue;
-      }
-      for (const ModelBinding& binding : state_.multicasts[handle.object].bindings) {
-        is_held = is_held || binding.memory == i;
-      }
+    if (!handle.is_multicast) {
+      state_.memories[handle.object].is_alive = true;
+      continue;
     }
-    for (const ModelState::Descriptor& descriptor : state_.descriptors) {
-      is_held = is_held || descriptor.memory == i;
+    for (const ModelBinding& binding : state_.multicasts[handle.object].bindings) {
+      state_.memories[binding.memory].is_alive = true;
     }
-    state_.memories[i].is_alive = is_held;
+  }
+  for (const ModelState::Descriptor& descriptor : state_.descriptors) {
+    state_.memories[descriptor.memory].is_alive = true;
   }
 }
 
@@ -318,6 +319,7 @@ ErrorCode NaiveModel::import_memory(const Arguments& arguments, const Outcome& o
     return arguments.object == 0 ? ErrorCode::invalid_value : ErrorCode::unknown;
   }
   check_new_handle(outcome.value);
+  has_changed_ = true;
   state_.handles.push_back({.value = outcome.value, .object = found->memory, .is_imported = true});
   return ok;
 }

@@ -14,9 +14,7 @@ std::uint8_t Contents::at(std::uint64_t offset) const noexcept {
 }
 
 bool ModelBlock::is_accessible() const noexcept {
-  return host != AccessFlags::none || std::any_of(access.begin(), access.end(), [](AccessFlags of) {
-           return of != AccessFlags::none;
-         });
+  return host != AccessFlags::none || access != std::array<AccessFlags, devices_max>{};
 }
 
 NaiveModel::NaiveModel(const sim::Profile& profile, std::int32_t devices)
@@ -40,6 +38,7 @@ void NaiveModel::forget_program() {
   state_.work.clear();
   state_.descriptors.clear();
   mismatch_.clear();
+  has_changed_ = true;
   if (devices_ == 1 && !profile_.driver_addresses.is_zero()) {
     // The driver's own, at the top of the addresses.
     const std::uint64_t base =
@@ -134,7 +133,11 @@ ErrorCode NaiveModel::judge(const Op& op, const Arguments& arguments, const Outc
   return judge_multicast(op, arguments, outcome);
 }
 
-void NaiveModel::count(sim::Books& books) const {
+void NaiveModel::count(sim::Books& books) {
+  if (!has_changed_) {
+    return;
+  }
+  has_changed_ = false;
   books.reservations = state_.reservations.size();
   std::uint64_t reserved = 0;
   for (const ModelReservation& reservation : state_.reservations) {

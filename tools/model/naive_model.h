@@ -190,8 +190,9 @@ class NaiveModel {
   [[nodiscard]] const ModelState& state() const noexcept { return state_; }
   [[nodiscard]] const sim::Profile& profile() const noexcept { return profile_; }
   [[nodiscard]] std::int32_t devices() const noexcept { return devices_; }
-  // What the books must say. `books.devices` is kept, so that nothing is allocated.
-  void count(sim::Books& books) const;
+  // What the books must say, counted anew where something changed; else `books`, which the count
+  // before wrote, still say it.
+  void count(sim::Books& books);
 
   // --- What can be asked of a driver at any time; for comparisons of all observable state ---
   [[nodiscard]] const ModelReservation* reservation_at(std::uint64_t address) const noexcept;
@@ -348,6 +349,7 @@ class NaiveModel {
   std::uint64_t second_ = 0;
   std::string mismatch_;
   ErrorCode code_ = ok;
+  bool has_changed_ = true;  // something that is counted, since it was
   mutable std::vector<Segment> segments_;
   std::vector<std::uint8_t> bytes_;
   std::vector<std::byte> read_;  // what the last read got

@@ -155,6 +155,7 @@ ErrorCode NaiveModel::judge_multicast(const Op& op, const Arguments& arguments,
       return ErrorCode::invalid_value;
     }
     check_new_handle(outcome.value);
+    has_changed_ = true;
     state_.handles.push_back(
         {.value = outcome.value, .object = state_.multicasts.size(), .is_multicast = true});
     state_.multicasts.push_back({.device_count = count, .size = arguments.size});

@@ -127,7 +127,7 @@ TEST_P(BackingTest, AnswersAsPlainBytesDo) {
         break;
       }
       case 1: {
-        const auto value = static_cast<std::uint8_t>(random() % 2 * 0x5a);
+        const auto value = static_cast<std::uint8_t>(random() % 3 * 0x5a);
         std::fill(at, end, static_cast<std::byte>(value));
         backing.fill(Bytes(offset), value, Bytes(length));
         break;
@@ -217,6 +217,29 @@ TEST_P(BackingTest, GivesBackPagesFilledWithZero) {
   }
 }
 
+TEST_P(BackingTest, KeepsAFillAsItsValue) {
+  if (GetParam() == Place::exported) {
+    GTEST_SKIP() << "a file has its bytes";
+  }
+  const std::int64_t before = resident_bytes();
+  Backing backing = make(60_GiB + 5_B);
+  backing.fill({}, 7, 60_GiB + 5_B);
+  backing.fill(10_GiB + 1_B, 9, 30_GiB);  // cuts it in two
+  backing.fill(20_GiB, 0, 1_GiB);
+  backing.write(50_GiB + 5_B, pattern(16));
+  EXPECT_EQ(bytes_of(backing, 60_GiB + 4_B, 1)[0], std::byte{7});
+  EXPECT_EQ(bytes_of(backing, 10_GiB, 2), (std::vector<std::byte>{std::byte{7}, std::byte{9}}));
+  EXPECT_EQ(bytes_of(backing, 40_GiB, 2), (std::vector<std::byte>{std::byte{9}, std::byte{7}}));
+  EXPECT_EQ(bytes_of(backing, 20_GiB - 1_B, 2), (std::vector<std::byte>{std::byte{9}, {}}));
+  EXPECT_EQ(bytes_of(backing, 21_GiB - 1_B, 2), (std::vector<std::byte>{{}, std::byte{9}}));
+  EXPECT_TRUE(are_all(bytes_of(backing, 50_GiB, 5), 7));
+  EXPECT_EQ(bytes_of(backing, 50_GiB + 5_B, 16), pattern(16));
+  EXPECT_TRUE(are_all(bytes_of(backing, 50_GiB + 21_B, 4096), 7));
+  backing.copy_from(backing, 20_GiB - 1_B, 50_GiB, 2_B);
+  EXPECT_EQ(bytes_of(backing, 50_GiB, 3), (std::vector<std::byte>{std::byte{9}, {}, std::byte{7}}));
+  EXPECT_LT(resident_bytes() - before, std::int64_t{8} << 20);
+}
+
 TEST_P(BackingTest, MovesWithItsBytes) {
   Backing first = make(1_MiB);
   first.write(5_B, pattern(100));
@@ -266,6 +289,7 @@ TEST(Backing, OfNoKindForgetsWrites) {
 TEST(Backing, MovesToAFileWithItsBytes) {
   Backing backing(Kind::shared, 10000_B);
   const auto written = pattern(9000);
+  backing.fill({}, 3, 10000_B);
   backing.write(1000_B, written);
   const int file = backing.file_descriptor();
   ASSERT_GE(file, 0);
@@ -280,6 +304,7 @@ TEST(Backing, MovesToAFileWithItsBytes) {
   std::vector<std::byte> seen(9000);
   ASSERT_EQ(::pread(file, seen.data(), seen.size(), begin + 1000), 9000);
   EXPECT_EQ(seen, written);
+  EXPECT_TRUE(are_all(bytes_of(backing, {}, 1000), 3));
   EXPECT_NE(::ftruncate(file, 0), 0);
 }
 

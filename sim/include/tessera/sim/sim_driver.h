@@ -49,6 +49,10 @@ class SimDriver final : public Driver {
   explicit SimDriver(const Profile& profile, const SimOptions& options = {});
   ~SimDriver() override;
 
+  // Ends the machine and begins another like it, on which nothing has happened yet. No thread is in
+  // a call. Quicker than another SimDriver.
+  void restart();
+
   // --- What only a simulator can tell ---
 
   [[nodiscard]] Books books() const;
@@ -137,6 +141,8 @@ class SimDriver final : public Driver {
   Result<Bytes> multicast_get_granularity(const MulticastGranularityRequest& request) override;
 
  private:
+  std::unique_ptr<const Profile> profile_;
+  SimOptions options_;
   std::unique_ptr<Machine> machine_;
 };
 
