@@ -45,13 +45,12 @@ void AddressAllocator::change_gaps(SlabIndex index, Change&& change) {
   const std::uint64_t before = longest_gap(block).value();
   change(block);
   const std::uint64_t after = longest_gap(block).value();
-  const Aged entry(block.age, index);
   if (before != 0 && after != 0) {
-    by_room_.change(before, entry, after, entry);
+    by_room_.change(before, block.age, after, block.age, index);
   } else if (before != 0) {
-    by_room_.erase(before, entry);
+    by_room_.erase(before, block.age);
   } else if (after != 0) {
-    by_room_.insert(after, entry);
+    by_room_.insert(after, block.age, index);
   }
 }
 
@@ -98,23 +97,21 @@ std::optional<AddressRange> AddressAllocator::take_hint(const Request& request, 
 std::optional<AddressRange> AddressAllocator::take_in_blocks(const Request& request,
                                                              Bytes alignment) {
   // Per class the newest block that fits; only in the lowest, or by alignment or hint, some do not.
-  std::optional<Aged> best;
-  by_room_.for_each_from(request.size.value(), [&](const std::set<Aged>& newest_first) {
-    for (const Aged& entry : newest_first) {
-      if (best && entry > *best) {
+  SizeClasses<SlabIndex>::Class::Cursor best;
+  std::optional<DeviceAddress> place;
+  by_room_.for_each_from(request.size.value(), [&](const auto& newest_first) {
+    for (auto entry = newest_first.begin(); entry; entry = entry.next()) {
+      if (best && entry.key() > best.key()) {
         break;
       }
-      if (fit(blocks_[entry.second], request.size, alignment, request.hint)) {
+      if (const auto fits = fit(blocks_[entry.value()], request.size, alignment, request.hint)) {
         best = entry;
+        place = fits;
         break;
       }
     }
   });
-  if (!best) {
-    return std::nullopt;
-  }
-  const auto place = fit(blocks_[best->second], request.size, alignment, request.hint);
-  return take_at(best->second, *place, request.size);
+  return best ? std::optional(take_at(best.value(), *place, request.size)) : std::nullopt;
 }
 
 SlabIndex AddressAllocator::add_block(Block block) {
@@ -125,14 +122,14 @@ SlabIndex AddressAllocator::add_block(Block block) {
   const SlabIndex index = blocks_.insert(std::move(block));
   by_begin_.insert(begin, index);
   if (longest != 0) {
-    by_room_.insert(longest, {age, index});
+    by_room_.insert(longest, age, index);
   }
   return index;
 }
 
 void AddressAllocator::remove_block(SlabIndex index) {
   if (const std::uint64_t longest = longest_gap(blocks_[index]).value(); longest != 0) {
-    by_room_.erase(longest, {blocks_[index].age, index});
+    by_room_.erase(longest, blocks_[index].age);
   }
   const AddressRange range = blocks_[index].range;
   by_begin_.erase(by_begin_.find(range.begin().value()));
@@ -245,7 +242,7 @@ std::string AddressAllocator::check_invariants() const {
     const Block& block = blocks_[place.value()];
     const Bytes longest = longest_gap(block);
     with_room += longest.is_zero() ? 0U : 1U;
-    if (!longest.is_zero() && !by_room_.contains(longest.value(), {block.age, place.value()})) {
+    if (!longest.is_zero() && !by_room_.contains(longest.value(), block.age)) {
       return "a block is not listed under its longest gap";
     }
     DeviceAddress last_end;

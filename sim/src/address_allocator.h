@@ -12,9 +12,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "region_allocator.h"
@@ -53,9 +51,6 @@ class AddressAllocator {
     std::uint64_t age = 0;           // the newest has the smallest
     bool is_driver = false;          // stays when it is empty
   };
-  // A block and its age: sorted, the newest comes first.
-  using Aged = std::pair<std::uint64_t, SlabIndex>;
-
   [[nodiscard]] static Bytes longest_gap(const Block& block) noexcept;
   [[nodiscard]] static std::optional<DeviceAddress> fit(const Block& block, Bytes size,
                                                         Bytes alignment, DeviceAddress from);
@@ -76,7 +71,7 @@ class AddressAllocator {
   RegionAllocator regions_;
   Slab<Block> blocks_;
   SortedTable<SlabIndex> by_begin_;
-  SizeClasses<Aged> by_room_;  // by their longest gap
+  SizeClasses<SlabIndex> by_room_;  // by their longest gap, and by age: the newest comes first
   std::uint64_t next_age_;
 };
 

@@ -1,8 +1,6 @@
 #include "region_allocator.h"
 
 #include <algorithm>
-#include <iterator>
-#include <utility>
 
 namespace tessera::sim {
 namespace {
@@ -39,48 +37,42 @@ RegionAllocator::RegionAllocator(const std::vector<AddressRange>& windows) {
   }
 }
 
-AddressRange RegionAllocator::gap_at(std::uint64_t begin) const {
-  return between(begin, gaps_.at(begin));
-}
-
 void RegionAllocator::add_gap(AddressRange gap) {
   if (!gap.is_empty()) {
-    gaps_.emplace(gap.begin().value(), gap.end().value());
-    begins_.insert(gap.size().value(), gap.begin().value());
+    gaps_.insert(gap.begin().value(), gap.end().value());
+    by_size_.insert(gap.size().value(), gap.begin().value(), gap.end().value());
   }
 }
 
 void RegionAllocator::remove_gap(AddressRange gap) {
-  gaps_.erase(gap.begin().value());
-  begins_.erase(gap.size().value(), gap.begin().value());
+  gaps_.erase(gaps_.find(gap.begin().value()));
+  by_size_.erase(gap.size().value(), gap.begin().value());
 }
 
 void RegionAllocator::change_gap(AddressRange before, AddressRange after) {
-  auto gap = gaps_.extract(before.begin().value());
-  gap.key() = after.begin().value();
-  gap.mapped() = after.end().value();
-  gaps_.insert(std::move(gap));
-  begins_.change(before.size().value(), before.begin().value(), after.size().value(),
-                 after.begin().value());
+  const auto gap = gaps_.find(before.begin().value());
+  gaps_.change_key(gap, after.begin().value());
+  gap.value() = after.end().value();
+  by_size_.change(before.size().value(), before.begin().value(), after.size().value(),
+                  after.begin().value(), after.end().value());
 }
 
 // In each class the first gap that fits; all but the lowest classes fit at once.
 std::optional<RegionAllocator::Place> RegionAllocator::find_lowest(Bytes size, Bytes alignment,
                                                                    DeviceAddress from) const {
-  const auto after = gaps_.upper_bound(from.value());
-  if (after != gaps_.begin()) {
-    const AddressRange around = gap_at(std::prev(after)->first);
-    if (const auto place = fit_low(around, size, alignment, from)) {
-      return Place{around, *place};
+  if (const auto around = gaps_.floor(from.value())) {
+    const AddressRange gap = between(around.key(), around.value());
+    if (const auto place = fit_low(gap, size, alignment, from)) {
+      return Place{gap, *place};
     }
   }
   std::optional<Place> best;
-  begins_.for_each_from(size.value(), [&](const std::set<std::uint64_t>& begins) {
-    for (auto begin = begins.upper_bound(from.value()); begin != begins.end(); ++begin) {
-      if (best && *begin > best->gap.begin().value()) {
+  by_size_.for_each_from(size.value(), [&](const auto& gaps) {
+    for (auto entry = gaps.above(from.value()); entry; entry = entry.next()) {
+      if (best && entry.key() > best->gap.begin().value()) {
         break;
       }
-      const AddressRange gap = gap_at(*begin);
+      const AddressRange gap = between(entry.key(), entry.value());
       if (const auto place = fit_low(gap, size, alignment, from)) {
         best = Place{gap, *place};
         break;
@@ -93,12 +85,12 @@ std::optional<RegionAllocator::Place> RegionAllocator::find_lowest(Bytes size, B
 std::optional<RegionAllocator::Place> RegionAllocator::find_highest(Bytes size,
                                                                     Bytes alignment) const {
   std::optional<Place> best;
-  begins_.for_each_from(size.value(), [&](const std::set<std::uint64_t>& begins) {
-    for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
-      if (best && *begin < best->gap.begin().value()) {
+  by_size_.for_each_from(size.value(), [&](const auto& gaps) {
+    for (auto entry = gaps.last(); entry; entry = entry.previous()) {
+      if (best && entry.key() < best->gap.begin().value()) {
         break;
       }
-      const AddressRange gap = gap_at(*begin);
+      const AddressRange gap = between(entry.key(), entry.value());
       if (const auto place = fit_high(gap, size, alignment)) {
         best = Place{gap, *place};
         break;
@@ -135,12 +127,12 @@ std::optional<AddressRange> RegionAllocator::take_highest(Bytes size, Bytes alig
 }
 
 void RegionAllocator::give_back(AddressRange region) {
-  const auto after = gaps_.lower_bound(region.begin().value());
-  const bool joins_above = after != gaps_.end() && after->first == region.end().value();
-  const bool joins_below =
-      after != gaps_.begin() && std::prev(after)->second == region.begin().value();
-  const AddressRange above = joins_above ? gap_at(after->first) : AddressRange();
-  const AddressRange below = joins_below ? gap_at(std::prev(after)->first) : AddressRange();
+  const auto around = gaps_.floor(region.begin().value());
+  const auto after = around ? around.next() : gaps_.begin();
+  const bool joins_above = after && after.key() == region.end().value();
+  const bool joins_below = around && around.value() == region.begin().value();
+  const AddressRange above = joins_above ? between(after.key(), after.value()) : AddressRange();
+  const AddressRange below = joins_below ? between(around.key(), around.value()) : AddressRange();
   const DeviceAddress begin = joins_below ? below.begin() : region.begin();
   const DeviceAddress end = joins_above ? above.end() : region.end();
   const AddressRange merged(begin, end - begin);
@@ -155,20 +147,20 @@ void RegionAllocator::give_back(AddressRange region) {
 }
 
 std::string RegionAllocator::check_invariants() const {
-  if (begins_.size() != gaps_.size()) {
+  if (by_size_.size() != gaps_.size()) {
     return "the classes do not list every gap once";
   }
   std::uint64_t last_end = 0;
-  for (const auto& [begin, end] : gaps_) {
-    if (begin >= end || (last_end != 0 && begin <= last_end)) {
+  for (auto gap = gaps_.begin(); gap; gap = gap.next()) {
+    if (gap.key() >= gap.value() || (last_end != 0 && gap.key() <= last_end)) {
       return "gaps are empty, overlap or touch";
     }
-    if (!begins_.contains(end - begin, begin)) {
+    if (!by_size_.contains(gap.value() - gap.key(), gap.key())) {
       return "a gap is listed in the wrong class";
     }
-    last_end = end;
+    last_end = gap.value();
   }
-  return "";
+  return gaps_.check_invariants();
 }
 
 }  // namespace tessera::sim

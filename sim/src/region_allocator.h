@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "size_classes.h"
+#include "sorted_table.h"
 #include "tessera/address.h"
 
 namespace tessera::sim {
@@ -34,18 +34,17 @@ class RegionAllocator {
     DeviceAddress address;
   };
 
-  [[nodiscard]] AddressRange gap_at(std::uint64_t begin) const;
   [[nodiscard]] std::optional<Place> find_lowest(Bytes size, Bytes alignment,
                                                  DeviceAddress from) const;
   [[nodiscard]] std::optional<Place> find_highest(Bytes size, Bytes alignment) const;
   AddressRange take_at(const Place& place, Bytes size);
   void add_gap(AddressRange gap);
   void remove_gap(AddressRange gap);
-  // The same as remove and add, without giving memory back and taking it again.
+  // The same as remove and add, for a gap that comes to lie between the same others.
   void change_gap(AddressRange before, AddressRange after);
 
-  std::map<std::uint64_t, std::uint64_t> gaps_;  // begin -> end
-  SizeClasses<std::uint64_t> begins_;            // of gaps, by their sizes
+  SortedTable<std::uint64_t> gaps_;    // begin -> end
+  SizeClasses<std::uint64_t> by_size_;  // the same
 };
 
 }  // namespace tessera::sim

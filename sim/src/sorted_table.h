@@ -45,6 +45,14 @@ class SortedTable {
       }
       return leaf_ + 1 < table_->leaves_.size() ? Cursor(table_, leaf_ + 1, 0) : Cursor();
     }
+    // The one before; the end before the first.
+    [[nodiscard]] Cursor previous() const noexcept {
+      if (position_ != 0) {
+        return Cursor(table_, leaf_, position_ - 1);
+      }
+      return leaf_ != 0 ? Cursor(table_, leaf_ - 1, table_->leaves_[leaf_ - 1]->count - 1)
+                        : Cursor();
+    }
 
    private:
     friend class SortedTable;
@@ -61,6 +69,9 @@ class SortedTable {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
   [[nodiscard]] Cursor begin() const noexcept { return leaves_.empty() ? Cursor() : at(0, 0); }
+  [[nodiscard]] Cursor last() const noexcept {
+    return leaves_.empty() ? Cursor() : at(leaves_.size() - 1, leaves_.back()->count - 1);
+  }
   // The last key <= `key`.
   [[nodiscard]] Cursor floor(std::uint64_t key) const noexcept {
     if (leaves_.empty() || key < first_keys_.front()) {
@@ -76,6 +87,11 @@ class SortedTable {
       return begin();
     }
     return below.key() == key ? below : below.next();
+  }
+  // The first key > `key`.
+  [[nodiscard]] Cursor above(std::uint64_t key) const noexcept {
+    const Cursor below = floor(key);
+    return below ? below.next() : begin();
   }
   [[nodiscard]] Cursor find(std::uint64_t key) const noexcept {
     const Cursor below = floor(key);
@@ -106,6 +122,13 @@ class SortedTable {
     ++leaf.count;
     ++size_;
     first_keys_[index] = leaf.keys[0];
+  }
+
+  // `key` lies between the same others as the one that it replaces.
+  void change_key(Cursor place, std::uint64_t key) noexcept {
+    Leaf& leaf = *leaves_[place.leaf_];
+    leaf.keys[place.position_] = key;
+    first_keys_[place.leaf_] = leaf.keys[0];
   }
 
   // Returns the place of the key that followed.

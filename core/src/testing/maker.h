@@ -9,7 +9,7 @@ namespace tessera::testing {
 
 class ProgramGenerator::Maker {
  public:
-  explicit Maker(const GeneratorOptions& options) : options_(options) {}
+  explicit Maker(const GeneratorOptions& options);
 
   void make(Choices choices, Program& program);
   // Records of `record_size` bytes, one an operation.
@@ -85,7 +85,10 @@ class ProgramGenerator::Maker {
   Choices choices_{0};
   Sketch sketch_;
   Program* program_ = nullptr;
-  std::array<std::uint16_t, op_kinds> weights_ = {};  // running sums
+  // How often each operation is drawn where nothing is left out, without the rare ones and with.
+  std::array<std::uint8_t, op_kinds> common_weights_ = {};
+  std::array<std::uint8_t, op_kinds> all_weights_ = {};
+  std::array<std::uint16_t, op_kinds> weights_ = {};  // running sums, in this program
   Style style_ = Style::mostly_valid;
   std::size_t broken_at_ = 0;
 };

@@ -6,20 +6,54 @@
 namespace tessera::testing {
 namespace {
 
-struct KindEntry {
-  std::string_view name;
-  SlotKind result;
-  std::uint16_t operands;
-};
-
-constexpr std::array<KindEntry, op_kinds> entries = {{
-#define TESSERA_OP(name, produces, operands) {#name, SlotKind::produces, operands},
+constexpr std::array<std::string_view, op_kinds> names = {{
+#define TESSERA_OP(name, produces, operands) #name,
 #include "tessera/testing/op_kinds.def"
 #undef TESSERA_OP
 }};
 
-const KindEntry& entry_of(OpKind kind) noexcept {
-  return entries[std::min(static_cast<std::size_t>(kind), op_kinds - 1)];
+constexpr SlotKind object_slot(OpKind kind, unsigned operands) noexcept {
+  switch (kind) {
+    case OpKind::ctx_destroy:
+    case OpKind::ctx_set:
+      return SlotKind::context;
+    case OpKind::import_fd:
+    case OpKind::close_fd:
+      return SlotKind::descriptor;
+    case OpKind::stream_destroy:
+    case OpKind::stream_sync:
+    case OpKind::stream_wait:
+      return SlotKind::stream;
+    case OpKind::event_record:
+    case OpKind::event_query:
+    case OpKind::event_sync:
+    case OpKind::event_destroy:
+      return SlotKind::event;
+    default:
+      return (operands & uses_object) != 0 ? SlotKind::handle : SlotKind::none;
+  }
+}
+
+constexpr SlotKind other_slot(OpKind kind, unsigned operands) noexcept {
+  switch (kind) {
+    case OpKind::create:
+    case OpKind::set_access:
+    case OpKind::peer_can:
+      return SlotKind::none;
+    case OpKind::stream_wait:
+      return SlotKind::event;
+    case OpKind::mc_bind:
+      return SlotKind::handle;
+    default:
+      return (operands & uses_other) != 0 ? SlotKind::stream : SlotKind::none;
+  }
+}
+
+constexpr detail::OpFacts make_facts(OpKind kind, SlotKind result, std::uint16_t operands) noexcept {
+  return {.result = result,
+          .object = object_slot(kind, operands),
+          .other = other_slot(kind, operands),
+          .operands = operands};
 }
 
 void normalize_place(Place& place) noexcept {
@@ -86,55 +120,26 @@ void normalize_sizes(Op& op) noexcept {
 
 }  // namespace
 
-std::string_view name_of(OpKind kind) noexcept { return entry_of(kind).name; }
-SlotKind result_of(OpKind kind) noexcept { return entry_of(kind).result; }
-unsigned operands_of(OpKind kind) noexcept { return entry_of(kind).operands; }
+namespace detail {
+constexpr std::array<OpFacts, op_kinds> op_facts = {{
+#define TESSERA_OP(name, produces, operands) \
+  make_facts(OpKind::name, SlotKind::produces, operands),
+#include "tessera/testing/op_kinds.def"
+#undef TESSERA_OP
+}};
+}  // namespace detail
 
-SlotKind object_of(OpKind kind) noexcept {
-  switch (kind) {
-    case OpKind::ctx_destroy:
-    case OpKind::ctx_set:
-      return SlotKind::context;
-    case OpKind::import_fd:
-    case OpKind::close_fd:
-      return SlotKind::descriptor;
-    case OpKind::stream_destroy:
-    case OpKind::stream_sync:
-    case OpKind::stream_wait:
-      return SlotKind::stream;
-    case OpKind::event_record:
-    case OpKind::event_query:
-    case OpKind::event_sync:
-    case OpKind::event_destroy:
-      return SlotKind::event;
-    default:
-      return (operands_of(kind) & uses_object) != 0 ? SlotKind::handle : SlotKind::none;
-  }
-}
-
-SlotKind other_of(OpKind kind) noexcept {
-  switch (kind) {
-    case OpKind::create:
-    case OpKind::set_access:
-    case OpKind::peer_can:
-      return SlotKind::none;
-    case OpKind::stream_wait:
-      return SlotKind::event;
-    case OpKind::mc_bind:
-      return SlotKind::handle;
-    default:
-      return (operands_of(kind) & uses_other) != 0 ? SlotKind::stream : SlotKind::none;
-  }
+std::string_view name_of(OpKind kind) noexcept {
+  return names[std::min(static_cast<std::size_t>(kind), op_kinds - 1)];
 }
 
 void normalize(Op& op) noexcept {
   op.kind = static_cast<OpKind>(static_cast<std::size_t>(op.kind) % op_kinds);
   const Op blank;
   const unsigned used = operands_of(op.kind);
+  // Without branches, which could not be foreseen.
   const auto keep = [&](OpField field, auto& value, const auto& unused) {
-    if ((used & field) == 0) {
-      value = unused;
-    }
+    value = (used & field) != 0 ? value : unused;
   };
   keep(uses_object, op.object, blank.object);
   keep(uses_other, op.other, blank.other);

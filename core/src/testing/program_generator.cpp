@@ -68,6 +68,21 @@ constexpr bool is_rare(OpKind kind) noexcept {
 
 }  // namespace
 
+ProgramGenerator::Maker::Maker(const GeneratorOptions& options) : options_(options) {
+  for (std::size_t i = 0; i < op_kinds; ++i) {
+    const auto kind = static_cast<OpKind>(i);
+    const bool is_left_out =
+        (kind == OpKind::export_fd && !options_.descriptors) ||
+        ((kind == OpKind::alloc_managed || kind == OpKind::host_alloc) && !options_.host_memory) ||
+        (kind == OpKind::alloc_async && !options_.memory_pools) ||
+        (kind == OpKind::mc_create && !options_.multicast);
+    if (!is_left_out) {
+      common_weights_[i] = is_rare(kind) ? std::uint8_t{0} : base_weight(kind);
+      all_weights_[i] = is_rare(kind) ? std::uint8_t{2} : base_weight(kind);
+    }
+  }
+}
+
 void ProgramGenerator::Maker::draw_weights() {
   // Half of the kinds, but always what all else needs.
   std::uint64_t kept =
@@ -76,25 +91,22 @@ void ProgramGenerator::Maker::draw_weights() {
     kept |= std::uint64_t{1} << static_cast<unsigned>(kind);
   }
   const bool has_rare = choices_.below(64) < 4;
-  std::uint16_t sum = 0;
+  const auto& weights = has_rare ? all_weights_ : common_weights_;
+  unsigned sum = 0;
   for (std::size_t i = 0; i < op_kinds; ++i) {
-    const auto kind = static_cast<OpKind>(i);
-    const bool is_left_out =
-        (kept >> i & 1U) == 0 || (is_rare(kind) && !has_rare) ||
-        (kind == OpKind::export_fd && !options_.descriptors) ||
-        ((kind == OpKind::alloc_managed || kind == OpKind::host_alloc) && !options_.host_memory) ||
-        (kind == OpKind::alloc_async && !options_.memory_pools) ||
-        (kind == OpKind::mc_create && !options_.multicast);
-    const unsigned weight = is_rare(kind) ? 2U : base_weight(kind);
-    sum = static_cast<std::uint16_t>(sum + (is_left_out ? 0U : weight));
-    weights_[i] = sum;
+    sum += (kept >> i & 1U) != 0 ? weights[i] : 0U;
+    weights_[i] = static_cast<std::uint16_t>(sum);
   }
 }
 
 OpKind ProgramGenerator::Maker::draw_kind() {
   const auto drawn = static_cast<std::uint16_t>(choices_.below(weights_.back()));
-  const auto found = std::upper_bound(weights_.begin(), weights_.end(), drawn);
-  return static_cast<OpKind>(found - weights_.begin());
+  // As std::upper_bound, whose branches nobody could foresee.
+  std::uint16_t at_or_below = 0;
+  for (const std::uint16_t weight : weights_) {
+    at_or_below = static_cast<std::uint16_t>(at_or_below + (weight <= drawn ? 1U : 0U));
+  }
+  return static_cast<OpKind>(at_or_below);
 }
 
 void ProgramGenerator::Maker::add(Op op, bool is_likely) {

@@ -8,6 +8,8 @@
 // scenarios and back, program_runner.h runs them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -128,13 +130,34 @@ struct Program {
   friend bool operator==(const Program&, const Program&) = default;
 };
 
+namespace detail {
+struct OpFacts {
+  SlotKind result;
+  SlotKind object;
+  SlotKind other;
+  std::uint16_t operands;
+};
+extern const std::array<OpFacts, op_kinds> op_facts;
+[[nodiscard]] inline const OpFacts& facts_of(OpKind kind) noexcept {
+  return op_facts[std::min(static_cast<std::size_t>(kind), op_kinds - 1)];
+}
+}  // namespace detail
+
 [[nodiscard]] std::string_view name_of(OpKind kind) noexcept;
-[[nodiscard]] SlotKind result_of(OpKind kind) noexcept;
+[[nodiscard]] inline SlotKind result_of(OpKind kind) noexcept {
+  return detail::facts_of(kind).result;
+}
 // Which fields the kind uses: bits of OpField.
-[[nodiscard]] unsigned operands_of(OpKind kind) noexcept;
+[[nodiscard]] inline unsigned operands_of(OpKind kind) noexcept {
+  return detail::facts_of(kind).operands;
+}
 // What kind of slot `object` and `other` name; none where they name no slot.
-[[nodiscard]] SlotKind object_of(OpKind kind) noexcept;
-[[nodiscard]] SlotKind other_of(OpKind kind) noexcept;
+[[nodiscard]] inline SlotKind object_of(OpKind kind) noexcept {
+  return detail::facts_of(kind).object;
+}
+[[nodiscard]] inline SlotKind other_of(OpKind kind) noexcept {
+  return detail::facts_of(kind).other;
+}
 
 // Brings any field values into what an Op may hold: slots below slots_max or no_slot, unused fields
 // as in Op(), and copies so small that they are quick. Programs from outside are made so.
