@@ -46,6 +46,12 @@ function(tessera_configure_target target)
                         -fno-omit-frame-pointer -O1)
     target_link_options(${target} PRIVATE -fsanitize=${TESSERA_SANITIZE})
   endif()
+  if(TESSERA_SANITIZE MATCHES "fuzzer")
+    # A fuzzer is worth what it runs in a second: more optimisation, and no coverage of what only
+    # makes and judges inputs.
+    target_compile_options(
+      ${target} PRIVATE -O2 -fsanitize-coverage-ignorelist=${PROJECT_SOURCE_DIR}/fuzz/not_covered.txt)
+  endif()
   if(TESSERA_COVERAGE)
     target_compile_options(${target} PRIVATE -fprofile-instr-generate -fcoverage-mapping)
     target_link_options(${target} PRIVATE -fprofile-instr-generate)
