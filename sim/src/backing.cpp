@@ -222,8 +222,7 @@ void Backing::fill(Bytes offset, std::uint8_t value, Bytes size) {
   const bool begins_page = begin % page_bytes == 0;
   const bool ends_page = end % page_bytes == 0 || end == size_.value();  // the last may be shorter
   const std::uint64_t first = begin / page_bytes + (begins_page ? 0U : 1U);
-  const std::uint64_t last =
-      end / page_bytes + (ends_page && end % page_bytes != 0 ? 1U : 0U);
+  const std::uint64_t last = end / page_bytes + (ends_page && end % page_bytes != 0 ? 1U : 0U);
   fill_pages(first, last, value);
   if (!begins_page) {
     fill_part(offset, value, first_piece(begin, size.value()).size);

@@ -1,6 +1,6 @@
 // Backing: the bytes of one piece of physical memory. Pages exist from their first write on; what
-// was never written reads as zero, and a fill of whole pages is kept as its value. With bytes off it
-// keeps nothing and reads zeros.
+// was never written reads as zero, and a fill of whole pages is kept as its value. With bytes off
+// it keeps nothing and reads zeros.
 //
 // Bytes lie in pages on the heap: most memories of a test are small, hardly written and
 // short-lived, and a mapping for each would cost more than all else that happens to it. Only once a

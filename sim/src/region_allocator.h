@@ -43,7 +43,7 @@ class RegionAllocator {
   // The same as remove and add, for a gap that comes to lie between the same others.
   void change_gap(AddressRange before, AddressRange after);
 
-  SortedTable<std::uint64_t> gaps_;    // begin -> end
+  SortedTable<std::uint64_t> gaps_;     // begin -> end
   SizeClasses<std::uint64_t> by_size_;  // the same
 };
 

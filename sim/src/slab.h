@@ -49,7 +49,8 @@ class Slab {
   [[nodiscard]] SlabIndex limit() const noexcept { return limit_; }
 
  private:
-  static constexpr SlabIndex chunk_size = 64;
+  // Small: a machine that hardly anything happens on makes and ends a chunk of each kind.
+  static constexpr SlabIndex chunk_size = 16;
 
   // Grows without moving what is there, or keeping room for twice as much.
   std::vector<std::unique_ptr<std::array<Object, chunk_size>>> chunks_;

@@ -222,7 +222,7 @@ class SortedTable {
   }
   [[nodiscard]] std::unique_ptr<Leaf> new_leaf() {
     if (spare_ == nullptr) {
-      return std::make_unique<Leaf>();
+      return std::make_unique_for_overwrite<Leaf>();
     }
     spare_->count = 0;
     return std::move(spare_);

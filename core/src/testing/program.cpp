@@ -49,7 +49,8 @@ constexpr SlotKind other_slot(OpKind kind, unsigned operands) noexcept {
   }
 }
 
-constexpr detail::OpFacts make_facts(OpKind kind, SlotKind result, std::uint16_t operands) noexcept {
+constexpr detail::OpFacts make_facts(OpKind kind, SlotKind result,
+                                     std::uint16_t operands) noexcept {
   return {.result = result,
           .object = object_slot(kind, operands),
           .other = other_slot(kind, operands),
@@ -122,8 +123,7 @@ void normalize_sizes(Op& op) noexcept {
 
 namespace detail {
 constexpr std::array<OpFacts, op_kinds> op_facts = {{
-#define TESSERA_OP(name, produces, operands) \
-  make_facts(OpKind::name, SlotKind::produces, operands),
+#define TESSERA_OP(name, produces, operands) make_facts(OpKind::name, SlotKind::produces, operands),
 #include "tessera/testing/op_kinds.def"
 #undef TESSERA_OP
 }};

@@ -16,6 +16,26 @@ TEST(SimDriverBooks, BeginEmpty) {
   EXPECT_EQ(driver.check_invariants(), "");
 }
 
+TEST(SimDriverBooks, BeginAgainWithARestart) {
+  SimMachine machine("tiny");
+  SimDriver& driver = machine.driver();
+  const Books start = driver.books();
+  const DeviceAddress range = machine.reserve(2);
+  const AllocationHandle handle = machine.create(1);
+  machine.map(range, 1, handle);
+  driver.advance(1'000'000);
+  driver.restart();
+  EXPECT_EQ(driver.now_ns(), 0U);
+  EXPECT_EQ(driver.books().contexts, 0U);
+  EXPECT_EQ(driver.device_get_count().error().code, ErrorCode::not_initialized);
+  must(driver.init(0));
+  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
+  EXPECT_EQ(driver.books(), start);
+  EXPECT_EQ(machine.reserve(2), range);
+  EXPECT_EQ(machine.create(1), handle);
+  EXPECT_EQ(driver.check_invariants(), "");
+}
+
 TEST(SimDriverBooks, FollowAMappingFromCradleToGrave) {
   SimMachine machine("h200");
   const Books start = machine->books();

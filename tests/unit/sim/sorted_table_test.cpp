@@ -111,6 +111,17 @@ TEST(SortedTable, FindsAcrossTheGapsBetweenLeaves) {
   EXPECT_FALSE(table.ceiling(4'991));
 }
 
+TEST(SortedTable, ChangesKeysBetweenTheSameOthers) {
+  Table table = table_with(300, 10);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    table.change_key(table.find(i * 10), i * 10 + i % 9);
+    ASSERT_EQ(table.check_invariants(), "");
+    ASSERT_EQ(table.find(i * 10 + i % 9).value(), static_cast<int>(i));
+    ASSERT_EQ(static_cast<bool>(table.find(i * 10)), i % 9 == 0);
+  }
+  EXPECT_EQ(table.size(), 300U);
+}
+
 TEST(SortedTable, EraseGivesThePlaceOfTheNextKey) {
   Table table = table_with(300);
   std::uint64_t next = 0;
@@ -161,8 +172,14 @@ void compare_places(const Table& table, const Model& model, std::uint64_t key) {
     const auto after = std::next(above);
     ASSERT_EQ(static_cast<bool>(ceiling.next()), after != model.end());
     ASSERT_TRUE(after == model.end() || ceiling.next().key() == after->first);
+    ASSERT_EQ(static_cast<bool>(ceiling.previous()), above != model.begin());
+    ASSERT_TRUE(above == model.begin() || ceiling.previous().key() == std::prev(above)->first);
   }
   const auto beyond = model.upper_bound(key);
+  ASSERT_EQ(static_cast<bool>(table.above(key)), beyond != model.end());
+  ASSERT_TRUE(beyond == model.end() || table.above(key).key() == beyond->first);
+  ASSERT_EQ(static_cast<bool>(table.last()), !model.empty());
+  ASSERT_TRUE(model.empty() || table.last().key() == model.rbegin()->first);
   const Table::Cursor floor = table.floor(key);
   ASSERT_EQ(static_cast<bool>(floor), beyond != model.begin());
   ASSERT_TRUE(!floor || floor.key() == std::prev(beyond)->first);
