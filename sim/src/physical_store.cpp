@@ -152,6 +152,9 @@ void PhysicalStore::free_if_unheld(SlabIndex index) {
 
 void PhysicalStore::collect() {
   // Only exported memory can be held by descriptors alone.
+  if (exported_.empty()) [[likely]] {
+    return;
+  }
   std::vector<SlabIndex> unheld;
   for (const auto& [id, index] : exported_) {
     if (memories_[index].holders == 0) {

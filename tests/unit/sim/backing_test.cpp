@@ -217,29 +217,6 @@ TEST_P(BackingTest, GivesBackPagesFilledWithZero) {
   }
 }
 
-TEST_P(BackingTest, KeepsAFillAsItsValue) {
-  if (GetParam() == Place::exported) {
-    GTEST_SKIP() << "a file has its bytes";
-  }
-  const std::int64_t before = resident_bytes();
-  Backing backing = make(60_GiB + 5_B);
-  backing.fill({}, 7, 60_GiB + 5_B);
-  backing.fill(10_GiB + 1_B, 9, 30_GiB);  // cuts it in two
-  backing.fill(20_GiB, 0, 1_GiB);
-  backing.write(50_GiB + 5_B, pattern(16));
-  EXPECT_EQ(bytes_of(backing, 60_GiB + 4_B, 1)[0], std::byte{7});
-  EXPECT_EQ(bytes_of(backing, 10_GiB, 2), (std::vector<std::byte>{std::byte{7}, std::byte{9}}));
-  EXPECT_EQ(bytes_of(backing, 40_GiB, 2), (std::vector<std::byte>{std::byte{9}, std::byte{7}}));
-  EXPECT_EQ(bytes_of(backing, 20_GiB - 1_B, 2), (std::vector<std::byte>{std::byte{9}, {}}));
-  EXPECT_EQ(bytes_of(backing, 21_GiB - 1_B, 2), (std::vector<std::byte>{{}, std::byte{9}}));
-  EXPECT_TRUE(are_all(bytes_of(backing, 50_GiB, 5), 7));
-  EXPECT_EQ(bytes_of(backing, 50_GiB + 5_B, 16), pattern(16));
-  EXPECT_TRUE(are_all(bytes_of(backing, 50_GiB + 21_B, 4096), 7));
-  backing.copy_from(backing, 20_GiB - 1_B, 50_GiB, 2_B);
-  EXPECT_EQ(bytes_of(backing, 50_GiB, 3), (std::vector<std::byte>{std::byte{9}, {}, std::byte{7}}));
-  EXPECT_LT(resident_bytes() - before, std::int64_t{8} << 20);
-}
-
 TEST_P(BackingTest, MovesWithItsBytes) {
   Backing first = make(1_MiB);
   first.write(5_B, pattern(100));
@@ -284,6 +261,26 @@ TEST(Backing, OfNoKindForgetsWrites) {
   other.fill({}, 1, 1_MiB);
   other.copy_from(backing, {}, {}, 1_MiB);
   EXPECT_TRUE(are_all(bytes_of(other, {}, std::size_t{1} << 20U), 0));
+}
+
+TEST(Backing, KeepsAFillAsItsValue) {
+  const std::int64_t before = resident_bytes();
+  Backing backing(Kind::anonymous, 60_GiB + 5_B);
+  backing.fill({}, 7, 60_GiB + 5_B);
+  backing.fill(10_GiB + 1_B, 9, 30_GiB);  // cuts it in two
+  backing.fill(20_GiB, 0, 1_GiB);
+  backing.write(50_GiB + 5_B, pattern(16));
+  EXPECT_EQ(bytes_of(backing, 60_GiB + 4_B, 1)[0], std::byte{7});
+  EXPECT_EQ(bytes_of(backing, 10_GiB, 2), (std::vector<std::byte>{std::byte{7}, std::byte{9}}));
+  EXPECT_EQ(bytes_of(backing, 40_GiB, 2), (std::vector<std::byte>{std::byte{9}, std::byte{7}}));
+  EXPECT_EQ(bytes_of(backing, 20_GiB - 1_B, 2), (std::vector<std::byte>{std::byte{9}, {}}));
+  EXPECT_EQ(bytes_of(backing, 21_GiB - 1_B, 2), (std::vector<std::byte>{{}, std::byte{9}}));
+  EXPECT_TRUE(are_all(bytes_of(backing, 50_GiB, 5), 7));
+  EXPECT_EQ(bytes_of(backing, 50_GiB + 5_B, 16), pattern(16));
+  EXPECT_TRUE(are_all(bytes_of(backing, 50_GiB + 21_B, 4096), 7));
+  backing.copy_from(backing, 20_GiB - 1_B, 50_GiB, 2_B);
+  EXPECT_EQ(bytes_of(backing, 50_GiB, 3), (std::vector<std::byte>{std::byte{9}, {}, std::byte{7}}));
+  EXPECT_LT(resident_bytes() - before, std::int64_t{8} << 20);
 }
 
 TEST(Backing, MovesToAFileWithItsBytes) {
