@@ -31,11 +31,20 @@ bool run_one(scenario::World& world, const scenario::Case& scenario_case, const 
   return runner.undo();
 }
 
-// Making a context takes the real driver longer than a case does: a reference of the worker's own
-// keeps it for the next case.
-void keep_context(scenario::World& world) {
-  if (world.driver().init(0)) {
-    static_cast<void>(world.driver().device_primary_ctx_retain(DeviceOrdinal(0)));
+// Making a context takes the real driver longer than a case does: references of the worker's own
+// keep them for the next case. On several devices: all primary contexts, and one more. Where small
+// reservations come to lie, and beside which of the driver's own mappings, depends on how many
+// contexts a process has, and the process of the recordings on two devices had three or more
+// (docs/fidelity.md, Placement).
+void keep_contexts(Driver& driver, std::int32_t devices) {
+  if (!driver.init(0)) {
+    return;
+  }
+  for (std::int32_t device = 0; device < devices; ++device) {
+    static_cast<void>(driver.device_primary_ctx_retain(DeviceOrdinal(device)));
+  }
+  if (devices > 1 && driver.ctx_create({.device = DeviceOrdinal(0)})) {
+    static_cast<void>(driver.ctx_set_current({}));
   }
 }
 
@@ -61,7 +70,7 @@ int worker_main(const BackendOptions& options) {
     }
     const auto world = std::get<std::unique_ptr<Backend>>(backend)->make_world();
     if (message->kind == MessageKind::run_case_kept && !kept && options.kind == BackendKind::cuda) {
-      keep_context(*world);
+      keep_contexts(world->driver(), options.devices);
       kept = true;
     }
     const bool clean = run_one(*world, one->cases.front(), link);
