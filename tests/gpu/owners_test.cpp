@@ -1,14 +1,30 @@
-// Every owner, buffer and the transport on a real GPU, under the validation layer: first as they
-// are, then with each call failing in turn with one error. What the layers see left, and what the
-// device's free memory says, has to be nothing.
+// Every owner, buffer and the transport under sweep_faults on a real GPU, as
+// tests/unit/owners/sweep_test.cpp does it on the simulator: what the validation layer sees left,
+// and what the device's free memory says, has to be nothing.
 #include "gpu_test.h"
-#include "support/owner_programs.h"
-#include "tessera/layers/driver_stack.h"
+#include "support/owner_sweep.h"
 
 namespace tessera::gpu {
 namespace {
 
-class OwnersOnGpu : public GpuTest, public testing::WithParamInterface<test::OwnerProgram> {
+class RealMachine {
+ public:
+  RealMachine() : before_(must(driver().mem_get_info()).free) {}
+
+  [[nodiscard]] static Driver& driver() { return *machine().driver; }
+  [[nodiscard]] std::string left() const {
+    const Bytes now = must(driver().mem_get_info()).free;
+    return now == before_ ? ""
+                          : std::to_string(before_.value()) + " bytes were free, now " +
+                                std::to_string(now.value());
+  }
+  [[nodiscard]] static std::string broken() { return {}; }
+
+ private:
+  Bytes before_;
+};
+
+class OwnersOnGpu : public GpuTest, public ::testing::WithParamInterface<test::OwnerProgram> {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
@@ -21,43 +37,25 @@ class OwnersOnGpu : public GpuTest, public testing::WithParamInterface<test::Own
     if (machine().devices < GetParam().devices) {
       GTEST_SKIP() << "needs " << GetParam().devices << " devices";
     }
-    // What the first use of each device's context takes is not the programs'.
+    // Contexts stay, and what their first use takes is not the programs'.
+    for (std::int32_t other = 1; other < GetParam().devices; ++other) {
+      must(driver().device_primary_ctx_retain(DeviceOrdinal(other)));
+    }
     static_cast<void>(run_owner_program(GetParam(), driver()));
   }
 
-  // Runs the program, and looks for findings and for what is left. How many calls it made.
-  std::uint64_t run(const FaultPlan& plan) {
-    const MemoryInfo before = must(driver().mem_get_info());
-    const DriverStack stack =
-        stack_layers(driver(), {.faults = plan, .validation = ValidationOptions()});
-    const Status done = run_owner_program(GetParam(), stack.driver());
-    const std::uint64_t faults = stack.faults()->faults();
-    if (faults == 0) {
-      EXPECT_TRUE(done) << to_string(done.error());
-    } else if (!GetParam().may_recover) {
-      EXPECT_EQ(answer(done), code_name(stack.faults()->first_fault()->code));
-    }
-    for (const Finding& finding : stack.validating()->findings()) {
-      ADD_FAILURE() << to_string(finding);
-    }
-    const LeakReport left = stack.validating()->ledger().leak_report();
-    EXPECT_TRUE(left.is_empty()) << to_string(left);
-    EXPECT_EQ(must(driver().mem_get_info()).free.value(), before.free.value());
-    return stack.faults()->calls();
+  static void sweep(const CallSet& never_fails) {
+    const auto report = test::sweep_owner_program<RealMachine>(GetParam(), never_fails);
+    EXPECT_TRUE(report.passed()) << to_string(report);
+    RecordProperty("faults", static_cast<int>(report.faults));
   }
 };
 
-TEST_P(OwnersOnGpu, LeaveNothing) { run({}); }
+TEST_P(OwnersOnGpu, LeaveNothingWhereACallFails) { sweep(undo_calls()); }
 
-TEST_P(OwnersOnGpu, LeaveNothingWhereACallFails) {
-  const std::uint64_t calls = run({});
-  for (std::uint64_t call = 1; call <= calls && !HasFailure(); ++call) {
-    SCOPED_TRACE("call " + std::to_string(call));
-    run({.faults = {Fault::nth(call, ErrorCode::out_of_memory)}, .never_fails = undo_calls()});
-  }
-}
+TEST_P(OwnersOnGpu, LeaveNothingWhereGivingBackFailsToo) { sweep(test::undo_calls_may_fail()); }
 
-INSTANTIATE_TEST_SUITE_P(All, OwnersOnGpu, testing::ValuesIn(test::owner_programs()),
+INSTANTIATE_TEST_SUITE_P(All, OwnersOnGpu, ::testing::ValuesIn(test::owner_programs()),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

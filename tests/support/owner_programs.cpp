@@ -74,13 +74,17 @@ Status multicast(DriverUse use) {
 }
 
 Status retiring(DriverUse use) {
-  TESSERA_TRY_ASSIGN(Mapping mapping, mapped(use));
+  TESSERA_TRY_ASSIGN(Mapping collected, mapped(use));
+  TESSERA_TRY_ASSIGN(Mapping drained, mapped(use));
   TESSERA_TRY_ASSIGN(const EventHandle event, use.driver->event_create(EventFlags::none));
   const Status done = [&]() -> Status {
     TESSERA_TRY(use.driver->event_record({.event = event}));
     RetireQueue queue(*use.driver);
-    TESSERA_TRY(queue.retire(mapping, {{.device = device_0, .event = event}}));
+    TESSERA_TRY(queue.retire(collected, {{.device = device_0, .event = event}}));
+    // Or a real device decides which calls come next.
+    TESSERA_TRY(use.driver->event_synchronize(event));
     TESSERA_TRY(queue.collect());
+    TESSERA_TRY(queue.retire(drained, {{.device = device_0, .event = event}}));
     return queue.drain();
   }();
   const Status destroyed = use.driver->event_destroy(event);
