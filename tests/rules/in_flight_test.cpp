@@ -136,10 +136,30 @@ TEST(InFlight, AsynchronousCopiesAndFillsCount) {
   EXPECT_EQ(m->findings().size(), 3U);
 }
 
-TEST(InFlight, ACopyThatWaitsDoesNot) {
+TEST(InFlight, ACopyFromPageableMemoryMayGoOn) {
   RuleMachine m(h200(), ValidationMode::report);
   const DeviceAddress address = m.mapped(1);
   must(m.put(address));
+  must(m.unmap(address, 1));
+  ASSERT_EQ(m->findings().size(), 1U);
+  EXPECT_EQ(m->findings().front().rule, RuleId::unmap_in_flight);
+}
+
+TEST(InFlight, ACopyFromPageableMemoryIsOverAfterOneThatWaits) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.mapped(1);
+  must(m.put(address));
+  std::array<std::byte, 1> byte;
+  must(m->memcpy_dtoh({.destination = byte, .source = address}));
+  must(m.unmap(address, 1));
+  EXPECT_TRUE(m->findings().empty());
+}
+
+TEST(InFlight, ACopyFromPinnedMemoryWaits) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.mapped(1);
+  std::byte* pinned = must(m->mem_host_alloc({.size = 4_KiB}));
+  must(m->memcpy_htod({.destination = address, .source = std::span(pinned, 16)}));
   must(m.unmap(address, 1));
   EXPECT_TRUE(m->findings().empty());
 }

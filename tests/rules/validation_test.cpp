@@ -132,6 +132,7 @@ TEST(Validation, HasNoFindingOnThreadsThatDoRight) {
       for (int round = 0; round < 200; ++round) {
         const DeviceAddress address = m.mapped(1);
         must(m.put(address));
+        must(m->stream_synchronize({}));
         m.undo(address, 1);
         must(m->mem_free(must(m->mem_alloc(Bytes(16)))));
       }

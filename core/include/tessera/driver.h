@@ -186,9 +186,11 @@ class Driver {
 
   // --- Data: need a current context whose device has the access; ranges may cross mappings ----
 
-  // Copies and fills wait until they are done, except memset_d8 and memcpy_dtod, which are done in
-  // the default stream's order. Size zero does nothing. ERRORS: invalid_value (no access, or
-  // nothing there [h200]).
+  // memset_d8 and memcpy_dtod are done in the default stream's order. memcpy_dtoh waits until it is
+  // done. So does memcpy_htod from what mem_host_alloc gave; from other memory it returns when the
+  // source may be used again, and the device may still be copying: synchronize before unmapping
+  // [doc; h200]. Size zero does nothing. ERRORS: invalid_value (no access, or nothing there
+  // [h200]).
   virtual Status memcpy_htod(const MemcpyHtodRequest& request) = 0;
   virtual Status memcpy_dtoh(const MemcpyDtohRequest& request) = 0;
   virtual Status memcpy_dtod(const MemcpyDtodRequest& request) = 0;

@@ -140,7 +140,10 @@ Status SleepableBuffer::wake(CallSite site) {
   site_ = site;
   const Status filled = fill(site);
   if (!filled) {
-    // Nobody has seen this memory yet, so no work can use it.
+    // Nobody has seen this memory yet, so no work but the copy back can use it.
+    if (kept_ != nullptr) {
+      static_cast<void>(use_.driver->stream_synchronize({}));
+    }
     static_cast<void>(row_.shorten_to(0));
     if (row_.count() != 0) {
       fail(filled.error());
@@ -179,6 +182,8 @@ Status SleepableBuffer::fill(CallSite site) {
     TESSERA_TRY(use_.driver->memcpy_htod(
         {.destination = address(),
          .source = std::span(kept_.get(), static_cast<std::size_t>(size_.value()))}));
+    // The device may still be copying, and what is unmapped next is the caller's business.
+    TESSERA_TRY(use_.driver->stream_synchronize({}));
   }
   return {};
 }

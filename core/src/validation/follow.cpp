@@ -1,5 +1,8 @@
 #include "validation/follow.h"
 
+#include <bit>
+#include <cstdint>
+
 namespace tessera::validation {
 namespace {
 
@@ -67,6 +70,16 @@ TESSERA_FOLLOW(event_destroy) {
   }
 }
 
+// From pageable memory the call returns when the bytes are staged, and the device may still be
+// copying [documented: "API synchronization behavior"; h200: an unmap right after it lost the
+// contexts]. What the layer did not see mem_host_alloc give counts as pageable.
+TESSERA_FOLLOW(memcpy_htod) {
+  const DeviceAddress source(std::bit_cast<std::uintptr_t>(request.source.data()));
+  const LiveAllocation* pinned = objects.allocation_at(source);
+  if (answer && (pinned == nullptr || pinned->kind != OtherMemory::host)) {
+    queue(objects, work, by, {}, request.destination, Bytes(request.source.size()));
+  }
+}
 // The default stream's order: the host does not wait for them.
 TESSERA_FOLLOW(memcpy_dtod) {
   if (answer) {

@@ -57,6 +57,7 @@ TESSERA_FOLLOW(stream_destroy);
 TESSERA_FOLLOW(stream_wait_event);
 TESSERA_FOLLOW(event_record);
 TESSERA_FOLLOW(event_destroy);
+TESSERA_FOLLOW(memcpy_htod);
 TESSERA_FOLLOW(memcpy_dtod);
 TESSERA_FOLLOW(memset_d8);
 TESSERA_FOLLOW(memcpy_htod_async);
