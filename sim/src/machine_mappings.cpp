@@ -67,6 +67,10 @@ Status Machine::mem_map(const MapRequest& request) {
   if (request.size.is_zero()) {
     return invalid(Reason::size_is_zero, profile_.granularity_minimum.value());
   }
+  // Null is refused before the size is compared with the memory's, other places after that [h200].
+  if (request.address.is_null()) {
+    return invalid(Reason::not_reserved, 0);
+  }
   TESSERA_TRY_ASSIGN(const SlabIndex handle, need_handle(request.handle));
   if (store_.entry(handle).is_tile_pool) {
     return invalid(Reason::tile_pool_not_mappable, request.handle.value());
@@ -87,7 +91,10 @@ Status Machine::mem_unmap(const UnmapRequest& request) {
   }
   const auto range = AddressRange::make(request.address, request.size);
   if (!range) {
-    return invalid(Reason::range_wraps, request.address.value(), request.size.value());
+    // Its end lies before its begin: nothing is between them, and nothing is no error [h200].
+    return profile_.quirks.unmap_accepts_holes
+               ? Status()
+               : invalid(Reason::range_wraps, request.address.value(), request.size.value());
   }
   if (space_.cuts_block(*range)) {
     const auto first = space_.block_at(range->begin());
@@ -255,6 +262,10 @@ Status Machine::mem_set_access(const SetAccessRequest& request) {
 Result<AccessFlags> Machine::mem_get_access(const GetAccessRequest& request) {
   if (has_any(request.null_pointers, NullPointers::output | NullPointers::properties)) {
     return invalid(Reason::null_pointer);
+  }
+  // Null is refused before the location is looked at, other places after that [h200].
+  if (request.address.is_null()) {
+    return invalid(Reason::not_mapped, 0);
   }
   const Location location = request.location;
   const bool is_on_device = location.type == LocationType::device;

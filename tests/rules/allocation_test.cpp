@@ -31,6 +31,17 @@ TESSERA_KEEPS(memory_freed_twice) {
   must(m->mem_free({}));
 }
 
+TESSERA_BREAKS(freed_after_free_async) {
+  const DeviceAddress address = must(m->mem_alloc(Bytes(16)));
+  must(m->mem_free_async({.address = address}));
+  static_cast<void>(m->mem_free(address));
+}
+TESSERA_KEEPS(freed_after_free_async) {
+  must(m->mem_free_async({.address = must(m->mem_alloc(Bytes(16)))}));
+  must(m->ctx_synchronize());
+  must(m->mem_free(must(m->mem_alloc(Bytes(16)))));
+}
+
 TESSERA_BREAKS(free_inside_allocation) {
   static_cast<void>(m->mem_free(must(m->mem_alloc(1_MiB)) + 4_KiB));
 }

@@ -28,10 +28,12 @@ TESSERA_KEEPS(flags_unknown) {
 }
 
 TESSERA_BREAKS(range_wraps) {
-  static_cast<void>(
-      m->mem_unmap({.address = m.mapped(1), .size = Bytes(~std::uint64_t{0} << 21U)}));
+  const std::array access = {
+      AccessDescriptor{.location = on_device(device_0), .flags = AccessFlags::read_write}};
+  static_cast<void>(m->mem_set_access(
+      {.address = m.mapped(1), .size = Bytes(~std::uint64_t{0} << 21U), .descriptors = access}));
 }
-TESSERA_KEEPS(range_wraps) { must(m.unmap(m.mapped(1), 1)); }
+TESSERA_KEEPS(range_wraps) { must(m.allow(m.mapped(1), 1)); }
 
 TESSERA_BREAKS(device_unknown) { static_cast<void>(m->device_total_mem(DeviceOrdinal(2))); }
 TESSERA_KEEPS(device_unknown) { must(m->device_total_mem(device_1)); }

@@ -99,6 +99,12 @@ TESSERA_KEEPS(unmap_cuts_mapping) {
   must(m.unmap(address, 1));
 }
 
+TESSERA_BREAKS(unmap_wraps) {
+  const DeviceAddress address = m.mapped(1);
+  static_cast<void>(m->mem_unmap({.address = address, .size = Bytes(~std::uint64_t{0} << 21U)}));
+}
+TESSERA_KEEPS(unmap_wraps) { must(m.unmap(m.mapped(1), 1)); }
+
 TESSERA_BREAKS(unmap_several_mappings) {
   const DeviceAddress address = m.reserve(2);
   m.fill(address, 1);

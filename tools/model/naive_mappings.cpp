@@ -57,7 +57,7 @@ std::size_t NaiveModel::unmap_inside(std::uint64_t begin, std::uint64_t size) {
 }
 
 ErrorCode NaiveModel::map(const Op& op, const Arguments& arguments) {
-  if (op.flags != 0 || arguments.size == 0) {
+  if (op.flags != 0 || arguments.size == 0 || arguments.address == 0) {
     return ErrorCode::invalid_value;
   }
   ModelHandle* handle = handle_of(arguments.object);
@@ -97,8 +97,14 @@ ErrorCode NaiveModel::map(const Op& op, const Arguments& arguments) {
 }
 
 ErrorCode NaiveModel::unmap(const Arguments& arguments) {
-  if (arguments.size == 0 || reservation_at(arguments.address) == nullptr ||
-      wraps(arguments.address, arguments.size) || cuts_block(arguments.address, arguments.size)) {
+  if (arguments.size == 0 || reservation_at(arguments.address) == nullptr) {
+    return ErrorCode::invalid_value;
+  }
+  if (wraps(arguments.address, arguments.size)) {
+    // Nothing lies between its ends.
+    return profile_.quirks.unmap_accepts_holes ? ok : ErrorCode::invalid_value;
+  }
+  if (cuts_block(arguments.address, arguments.size)) {
     return ErrorCode::invalid_value;
   }
   if (!profile_.quirks.unmap_accepts_holes && !is_covered(arguments.address, arguments.size)) {
@@ -207,6 +213,9 @@ ErrorCode NaiveModel::set_access(const Op& op, const Arguments& arguments) {
 }
 
 Outcome NaiveModel::expected_access(std::uint64_t address, Location location) const {
+  if (address == 0) {
+    return {.code = ErrorCode::invalid_value};
+  }
   const bool on_device = location.type == LocationType::device;
   if (on_device ? !is_device(location.id) : !is_host(location.type)) {
     return {.code = ErrorCode::invalid_device};

@@ -39,7 +39,10 @@ void check_free(Inspection& look, DeviceAddress address) {
   }
   if (const DeadObject* gone = look.objects.dead(DeadKind::allocation, address.value());
       gone != nullptr && gone->value == address.value()) {
-    look.report(RuleId::memory_freed_twice, {address.value()}, gone->ended);
+    // The driver may say OK, and end the process at the next synchronize [h200].
+    const bool is_queued = gone->ended.call == Call::mem_free_async;
+    look.report(is_queued ? RuleId::freed_after_free_async : RuleId::memory_freed_twice,
+                {address.value()}, gone->ended);
   }
 }
 

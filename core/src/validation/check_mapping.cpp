@@ -122,8 +122,9 @@ TESSERA_CHECK_CALL(mem_unmap) {
   if (look.reservation_at(RuleId::unmap_not_reserved, request.address) == nullptr) {
     return;
   }
-  const auto range = look.range_of(request.address, request.size);
+  const auto range = AddressRange::make(request.address, request.size);
   if (!range) {
+    look.report(RuleId::unmap_wraps, {request.address.value(), request.size.value()});
     return;
   }
   const Contents found = contents_of(look.objects, *range);

@@ -60,7 +60,7 @@ TEST_P(Recordings, AreAnsweredBySimulatedH200) {
 INSTANTIATE_TEST_SUITE_P(H200, Recordings,
                          testing::Values(RecordedFile{"single.vmm", 1, 1339},
                                          RecordedFile{"dual.vmm", 2, 109},
-                                         RecordedFile{"measured.vmm", 1, 455},
+                                         RecordedFile{"measured.vmm", 1, 553},
                                          RecordedFile{"random-101.vmm.gz", 1, 40403},
                                          RecordedFile{"hard-303.vmm.gz", 1, 93522},
                                          RecordedFile{"peer-505.vmm.gz", 2, 37088}),
