@@ -70,9 +70,16 @@ bool CaseState::undo() {
   Ledger left = std::exchange(ledger_, {});
   bool clean = !left.tainted;
   const auto must = [&clean](const Status& status) { clean = clean && status.has_value(); };
-  if (const auto first = left.primaries.begin(); first != left.primaries.end()) {
-    must(driver().ctx_set_current(first->second.context));
+  // Device 0's last: what follows is done in its context.
+  for (auto primary = left.primaries.rbegin(); primary != left.primaries.rend(); ++primary) {
+    must(driver().ctx_set_current(primary->second.context));
     must(driver().ctx_synchronize());
+  }
+  for (const EventHandle event : left.events) {
+    must(driver().event_destroy(event));
+  }
+  for (const StreamHandle stream : left.streams) {
+    must(driver().stream_destroy(stream));
   }
   for (const auto& [address, size] : left.mappings) {
     must(driver().mem_unmap({.address = DeviceAddress(address), .size = size}));

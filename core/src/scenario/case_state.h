@@ -39,6 +39,8 @@ struct Ledger {
   std::unordered_map<std::uint64_t, std::uint64_t> references;
   std::vector<DeviceAddress> device_memory;
   std::vector<std::byte*> host_memory;
+  std::vector<StreamHandle> streams;
+  std::vector<EventHandle> events;
   std::vector<int> descriptors;
   std::vector<ContextHandle> contexts;
 

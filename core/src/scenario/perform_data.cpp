@@ -39,7 +39,6 @@ constexpr std::uint8_t kernel_byte = 7;
 
 Answer perform(CaseState& state, const Memset& operation) {
   if (operation.stream.is_given()) {
-    state.ledger().tainted = true;
     return answer_of(
         state.driver().memset_d8_async({.set = {.destination = state.address(operation.address),
                                                 .value = operation.value.value_or(0),
@@ -82,7 +81,6 @@ Answer perform(CaseState& state, const Expect& operation) {
 
 Answer perform(CaseState& state, const Dtod& operation) {
   if (operation.stream.is_given()) {
-    state.ledger().tainted = true;
     return answer_of(state.driver().memcpy_dtod_async(
         {.copy = {.destination = state.address(operation.destination),
                   .source = state.address(operation.source),
@@ -170,8 +168,6 @@ Answer perform(CaseState& state, const Managed& operation) {
 }
 
 Answer perform(CaseState& state, const AllocAsync& operation) {
-  // The pool may keep the memory for later, which shows in what is free.
-  state.ledger().tainted = true;
   return remember(
       state, operation.result,
       state.driver().mem_alloc_async({.size = state.bytes(operation.size),

@@ -1,14 +1,28 @@
+#include <vector>
+
 #include "scenario/perform.h"
 
 namespace tessera::scenario {
 namespace {
 
-// Keeps what a call gave under its name; a value that undoing does not take back.
+// Keeps what a call gave under its name, and in the list of what is to be undone.
 template <class T>
-Answer remember(CaseState& state, Symbol symbol, const Result<T>& result) {
-  state.ledger().tainted = true;
+Answer remember(CaseState& state, Symbol symbol, std::vector<T>& list, const Result<T>& result) {
   state.symbols().set(symbol, result ? result->value() : 0);
-  return result ? Answer() : Answer(result.error());
+  if (!result) {
+    return Answer(result.error());
+  }
+  list.push_back(*result);
+  return {};
+}
+
+// The answer of a call that destroyed it, if it did.
+template <class T>
+Answer forget(std::vector<T>& list, const T& object, const Status& status) {
+  if (status) {
+    std::erase(list, object);
+  }
+  return answer_of(status);
 }
 
 StreamHandle stream(CaseState& state, const Operand& operand) {
@@ -22,12 +36,13 @@ EventHandle event(CaseState& state, const Operand& operand) {
 
 Answer perform(CaseState& state, const StreamCreate& operation) {
   return remember(
-      state, operation.result,
+      state, operation.result, state.ledger().streams,
       state.driver().stream_create(static_cast<StreamFlags>(operation.flags.value_or(0))));
 }
 
 Answer perform(CaseState& state, const StreamDestroy& operation) {
-  return answer_of(state.driver().stream_destroy(stream(state, operation.stream)));
+  const StreamHandle destroyed = stream(state, operation.stream);
+  return forget(state.ledger().streams, destroyed, state.driver().stream_destroy(destroyed));
 }
 
 Answer perform(CaseState& state, const StreamSync& operation) {
@@ -42,7 +57,7 @@ Answer perform(CaseState& state, const StreamWait& operation) {
 
 Answer perform(CaseState& state, const EventCreate& operation) {
   return remember(
-      state, operation.result,
+      state, operation.result, state.ledger().events,
       state.driver().event_create(static_cast<EventFlags>(operation.flags.value_or(0))));
 }
 
@@ -60,11 +75,11 @@ Answer perform(CaseState& state, const EventSync& operation) {
 }
 
 Answer perform(CaseState& state, const EventDestroy& operation) {
-  return answer_of(state.driver().event_destroy(event(state, operation.event)));
+  const EventHandle destroyed = event(state, operation.event);
+  return forget(state.ledger().events, destroyed, state.driver().event_destroy(destroyed));
 }
 
 Answer perform(CaseState& state, const Launch& operation) {
-  state.ledger().tainted = true;
   return answer_of(state.driver().launch_touch({.address = state.address(operation.address),
                                                 .touch = operation.touch,
                                                 .value = operation.value.value_or(0),
@@ -73,14 +88,10 @@ Answer perform(CaseState& state, const Launch& operation) {
 }
 
 Answer perform(CaseState& state, const FreeAsync& operation) {
-  state.ledger().tainted = true;
   const DeviceAddress address = state.address(operation.address);
-  const Status status = state.driver().mem_free_async(
-      {.address = address, .stream = stream(state, operation.stream)});
-  if (status) {
-    std::erase(state.ledger().device_memory, address);
-  }
-  return answer_of(status);
+  return forget(state.ledger().device_memory, address,
+                state.driver().mem_free_async(
+                    {.address = address, .stream = stream(state, operation.stream)}));
 }
 
 Answer perform(CaseState& state, const AllocPitch& operation) {

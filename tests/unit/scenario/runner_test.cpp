@@ -153,6 +153,17 @@ TEST_F(Runner, UndoesAllThatACaseLeft) {
   EXPECT_EQ(driver_.books(), before);
 }
 
+TEST_F(Runner, UndoesStreamsEventsAndQueuedWork) {
+  EXPECT_THAT(driver_.init(0), is_ok());
+  const sim::Books before = driver_.books();
+  run("stream.create s0\nstream.create s1\nstream.destroy s1\nevent.create e0\n"
+      "alloc p0 size=1M\nallocasync p1 size=1M stream=s0\nallocasync p2 size=1M stream=s0\n"
+      "launch p0 touch=write ns=1000000 stream=s0\nevent.record e0 stream=s0\n"
+      "memset p1 size=16 val=1 stream=s0\nfreeasync p2 stream=s0");
+  EXPECT_TRUE(runner_->undo());
+  EXPECT_EQ(driver_.books(), before);
+}
+
 TEST_F(Runner, SaysWhenUndoingIsNotEnough) {
   run("ctx.reset");
   EXPECT_FALSE(runner_->undo());
