@@ -12,6 +12,7 @@
 #include "check.h"
 #include "demo.h"
 #include "fuzz.h"
+#include "fuzz_real.h"
 #include "ipc_child.h"
 #include "record.h"
 #include "replay.h"
@@ -21,14 +22,13 @@ namespace {
 
 using namespace tessera::tools;
 
-// The options that say which driver to use.
-void add_backend_options(CLI::App& verb, BackendOptions& backend, const char* kinds_help) {
+void add_backend_kind(CLI::App& verb, BackendKind& kind, const char* help) {
   verb.add_option_function<std::string>(
           "--backend",
-          [&backend](const std::string& name) {
-            backend.kind = name == "cuda" ? BackendKind::cuda : BackendKind::sim;
+          [&kind](const std::string& name) {
+            kind = name == "cuda" ? BackendKind::cuda : BackendKind::sim;
           },
-          kinds_help)
+          help)
       ->check(CLI::Validator(
           [](const std::string& name) {
             return name == "sim" || name == "cuda"
@@ -36,6 +36,11 @@ void add_backend_options(CLI::App& verb, BackendOptions& backend, const char* ki
                        : "there is no backend `" + name + "`; use sim or cuda";
           },
           "sim|cuda"));
+}
+
+// The options that say which driver to use.
+void add_backend_options(CLI::App& verb, BackendOptions& backend, const char* kinds_help) {
+  add_backend_kind(verb, backend.kind, kinds_help);
   verb.add_option("--profile", backend.profile,
                   "Of the simulator: a built-in profile's name or a profile file")
       ->capture_default_str();
@@ -113,26 +118,56 @@ int main(int argc, char** argv) {
   demo_verb->callback([&] { run_verb = [&] { return static_cast<int>(demo(demo_options)); }; });
 
   FuzzOptions fuzz_options;
+  BackendKind fuzz_backend = BackendKind::sim;
   CLI::App* fuzz_verb = app.add_subcommand(
-      "fuzz", "Run random programs on the simulator and compare with a naive model of it");
+      "fuzz",
+      "Run random programs: on the simulator, compared with a naive model of it, or on a GPU, "
+      "compared with the simulator");
+  add_backend_kind(*fuzz_verb, fuzz_backend, "What is judged: sim (the default) or cuda");
   fuzz_verb->add_option("--seconds", fuzz_options.seconds, "Stop after so long")
       ->check(CLI::Range(0.1, 1e6));
   fuzz_verb->add_option("--programs", fuzz_options.programs, "Stop after so many programs")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
   fuzz_verb->add_option("--seed", fuzz_options.seed, "The first program's; each next has one more")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  fuzz_verb
-      ->add_option("--profile", fuzz_options.profile, "A built-in profile's name or a profile file")
-      ->capture_default_str();
+  CLI::Option* fuzz_profile = fuzz_verb->add_option(
+      "--profile", fuzz_options.profile,
+      "A built-in profile's name or a profile file (the default: tiny; with cuda: h200)");
   fuzz_verb->add_option("--devices", fuzz_options.devices, "How many devices the machine has")
       ->check(CLI::Range(1, 4))
       ->capture_default_str();
-  fuzz_verb->add_option("--jobs", fuzz_options.jobs, "Threads")
+  fuzz_verb->add_option("--jobs", fuzz_options.jobs, "Threads; with cuda: worker processes")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  fuzz_verb->add_flag("--thorough", fuzz_options.is_thorough,
-                      "Compare all that can be asked after each call");
-  fuzz_verb->callback([&] { run_verb = [&] { return static_cast<int>(fuzz(fuzz_options)); }; });
+  CLI::Option* fuzz_thorough =
+      fuzz_verb->add_flag("--thorough", fuzz_options.is_thorough,
+                          "Compare all that can be asked after each call (sim only)");
+  fuzz_verb->callback([&] {
+    if (fuzz_backend == BackendKind::sim) {
+      run_verb = [&] { return static_cast<int>(fuzz(fuzz_options)); };
+      return;
+    }
+    if (fuzz_thorough->count() != 0) {
+      throw CLI::ValidationError("--thorough", "is for --backend sim only");
+    }
+    run_verb = [&] {
+      RealFuzzOptions real;
+      real.tested.backend.kind = fuzz_backend;
+      real.tested.backend.devices = fuzz_options.devices;
+      real.tested.jobs = fuzz_options.jobs;
+      real.tested.batch = real_fuzz_batch;
+      real.profile = fuzz_profile->count() == 0 ? real.profile : fuzz_options.profile;
+      real.seconds = fuzz_options.seconds;
+      real.programs = fuzz_options.programs;
+      real.seed = fuzz_options.seed;
+      real.on_difference = [](const std::string& line) {
+        std::printf("%s\n", line.c_str());
+        std::fflush(stdout);
+      };
+      return static_cast<int>(fuzz_real(real));
+    };
+  });
 
   BackendOptions hidden_backend;
   CLI::App* worker = app.add_subcommand(worker_verb)->group("");

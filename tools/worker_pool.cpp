@@ -28,8 +28,8 @@ struct Shares {
   // A kernel that faults takes the context with it.
   bool operator()(const scenario::KernelRead&) const { return is_expected_ok(); }
   bool operator()(const scenario::KernelWrite&) const { return is_expected_ok(); }
-  // Its fault would be told by a later call.
-  bool operator()(const scenario::Launch&) const { return false; }
+  // Its fault would be told by a later call; see is_waited_for.
+  bool operator()(const scenario::Launch&) const { return is_expected_ok(); }
   template <class Other>
   bool operator()(const Other&) const {
     return true;
@@ -38,6 +38,20 @@ struct Shares {
  private:
   [[nodiscard]] bool is_expected_ok() const { return call.expected && call.expected->is_ok(); }
 };
+
+// Whether a synchronize that is to be OK follows the last kernel: then none faulted.
+bool is_waited_for(const scenario::Case& scenario_case) {
+  const auto is_launch = [](const scenario::Call& call) {
+    return std::holds_alternative<scenario::Launch>(call.operation);
+  };
+  const auto is_good_wait = [](const scenario::Call& call) {
+    return std::holds_alternative<scenario::ContextSync>(call.operation) && call.expected &&
+           call.expected->is_ok();
+  };
+  const auto& calls = scenario_case.calls;
+  const auto last = std::find_if(calls.rbegin(), calls.rend(), is_launch);
+  return last == calls.rend() || std::any_of(calls.rbegin(), last, is_good_wait);
+}
 
 // Cases, by index, that one worker runs.
 struct Batch {
@@ -136,6 +150,7 @@ class Pool {
 
 bool may_share_worker(const scenario::Case& scenario_case) {
   return scenario_case.start == scenario::Start::context && !scenario_case.serial &&
+         is_waited_for(scenario_case) &&
          std::all_of(scenario_case.calls.begin(), scenario_case.calls.end(),
                      [](const scenario::Call& call) {
                        return !(call.expected && call.expected->is_end()) &&

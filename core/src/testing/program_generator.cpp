@@ -75,7 +75,7 @@ ProgramGenerator::Maker::Maker(const GeneratorOptions& options) : options_(optio
         (kind == OpKind::export_fd && !options_.descriptors) ||
         ((kind == OpKind::alloc_managed || kind == OpKind::host_alloc) && !options_.host_memory) ||
         (kind == OpKind::alloc_async && !options_.memory_pools) ||
-        (kind == OpKind::mc_create && !options_.multicast);
+        (kind >= OpKind::mc_create && !options_.multicast);
     if (!is_left_out) {
       common_weights_[i] = is_rare(kind) ? std::uint8_t{0} : base_weight(kind);
       all_weights_[i] = is_rare(kind) ? std::uint8_t{2} : base_weight(kind);

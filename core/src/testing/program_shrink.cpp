@@ -2,15 +2,33 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace tessera::testing {
 namespace {
 
+// One way to make a call plainer; what it changes to the same is no change.
+using Change = void (*)(Op&);
+constexpr std::array<Change, 12> changes = {
+    [](Op& op) { op.place.bytes = 0; },
+    [](Op& op) { op.place.granules = 0; },
+    [](Op& op) { op.source = {}; },
+    [](Op& op) { op.extra = plain_bytes(0); },
+    [](Op& op) { op.flags = 0; },
+    [](Op& op) { op.device = 0; },
+    [](Op& op) { op.value = op.kind == OpKind::set_access ? 3 : 1; },
+    [](Op& op) { op.size.bytes = 0; },
+    [](Op& op) { op.size.count = std::min<std::int16_t>(op.size.count, 1); },
+    [](Op& op) { op.size.count = std::min<std::int16_t>(op.size.count, 2); },
+    [](Op& op) { op.other = no_slot; },
+    [](Op& op) { op.place.granules = std::min<std::int8_t>(op.place.granules, 1); },
+};
+
 class Shrinker {
  public:
-  Shrinker(Program program, const std::function<bool(const Program&)>& fails,
-           const ShrinkLimits& limits)
-      : best_(std::move(program)), fails_(fails), left_(limits.attempts) {}
+  Shrinker(Program program, const FindFailing& find_failing, const ShrinkLimits& limits)
+      : best_(std::move(program)), find_failing_(find_failing), left_(limits.attempts) {}
 
   Program run() {
     bool is_smaller = true;
@@ -23,69 +41,68 @@ class Shrinker {
   }
 
  private:
-  bool take_if_failing(Program candidate) {
-    if (left_ == 0) {
-      return false;
+  // Tries candidates 0 to `count`, each made from the smallest program so far. `make` gives nothing
+  // where that has no such candidate.
+  template <class Make>
+  bool take_failing(std::size_t count, Make&& make) {
+    bool is_taken = false;
+    for (std::size_t next = 0; next < count && left_ != 0;) {
+      std::vector<Program> candidates;
+      std::vector<std::size_t> numbers;
+      for (std::size_t i = next; i < count && candidates.size() < left_; ++i) {
+        if (std::optional<Program> candidate = make(i)) {
+          candidate->drain = candidate->ops.size();
+          candidates.push_back(std::move(*candidate));
+          numbers.push_back(i);
+        }
+      }
+      const std::optional<std::size_t> found =
+          candidates.empty() ? std::nullopt : find_failing_(candidates);
+      left_ -= found ? *found + 1 : candidates.size();
+      if (!found) {
+        break;
+      }
+      best_ = std::move(candidates[*found]);
+      next = numbers[*found] + 1;
+      is_taken = true;
     }
-    --left_;
-    candidate.drain = candidate.ops.size();
-    if (!fails_(candidate)) {
-      return false;
-    }
-    best_ = std::move(candidate);
-    return true;
+    return is_taken;
   }
 
   // Runs of calls, longest first, from the end: what comes later depends on what comes before.
   bool drop_calls() {
     bool is_smaller = false;
     for (std::size_t run = std::max<std::size_t>(best_.ops.size() / 2, 1); run != 0; run /= 2) {
-      for (std::size_t end = best_.ops.size(); end >= run && end != 0;) {
+      const std::size_t size = best_.ops.size();
+      const auto without = [&](std::size_t number) -> std::optional<Program> {
+        const std::size_t end = size - number;
+        if (end < run || end > best_.ops.size()) {
+          return std::nullopt;
+        }
         Program candidate = best_;
         const auto first = candidate.ops.begin() + static_cast<std::ptrdiff_t>(end - run);
         candidate.ops.erase(first, first + static_cast<std::ptrdiff_t>(run));
-        const bool is_taken = take_if_failing(std::move(candidate));
-        is_smaller = is_smaller || is_taken;
-        end -= is_taken ? std::min(run, end) : 1;
-        end = std::min(end, best_.ops.size());
-      }
+        return candidate;
+      };
+      is_smaller = take_failing(size, without) || is_smaller;
     }
     return is_smaller;
   }
 
-  template <class Change>
-  bool try_change(std::size_t index, Change&& change) {
-    Program candidate = best_;
-    change(candidate.ops[index]);
-    normalize(candidate.ops[index]);
-    return !(candidate.ops[index] == best_.ops[index]) && take_if_failing(std::move(candidate));
-  }
-
   bool simplify_calls() {
-    bool is_simpler = false;
-    for (std::size_t i = 0; i < best_.ops.size(); ++i) {
-      const auto change = [&](auto&& how) { is_simpler = try_change(i, how) || is_simpler; };
-      change([](Op& op) { op.place.bytes = 0; });
-      change([](Op& op) { op.place.granules = 0; });
-      change([](Op& op) { op.source = {}; });
-      change([](Op& op) { op.extra = plain_bytes(0); });
-      change([](Op& op) { op.flags = 0; });
-      change([](Op& op) { op.device = 0; });
-      change([](Op& op) { op.value = op.kind == OpKind::set_access ? 3 : 1; });
-      change([](Op& op) { op.size.bytes = 0; });
-      for (const std::int16_t count : {std::int16_t{1}, std::int16_t{2}}) {
-        if (best_.ops[i].size.count > count) {
-          change([&](Op& op) { op.size.count = count; });
-        }
-      }
-      if (best_.ops[i].other != no_slot) {
-        change([](Op& op) { op.other = no_slot; });
-      }
-      if (best_.ops[i].place.granules > 1) {
-        change([](Op& op) { op.place.granules = 1; });
-      }
-    }
-    return is_simpler;
+    return take_failing(best_.ops.size() * changes.size(),
+                        [&](std::size_t number) -> std::optional<Program> {
+                          const std::size_t index = number / changes.size();
+                          Op op = best_.ops[index];
+                          changes[number % changes.size()](op);
+                          normalize(op);
+                          if (op == best_.ops[index]) {
+                            return std::nullopt;
+                          }
+                          Program candidate = best_;
+                          candidate.ops[index] = op;
+                          return candidate;
+                        });
   }
 
   // Slots numbered in the order in which they are first filled, for who reads it.
@@ -113,19 +130,33 @@ class Shrinker {
       op.source.slot = name(op.source.base, op.source.slot);
       op.result = name(result_of(op.kind), op.result);
     }
-    return !(candidate == best_) && take_if_failing(std::move(candidate));
+    return !(candidate == best_) &&
+           take_failing(1, [&](std::size_t) { return std::optional<Program>(candidate); });
   }
 
   Program best_;
-  const std::function<bool(const Program&)>& fails_;
+  const FindFailing& find_failing_;
   std::size_t left_;
 };
 
 }  // namespace
 
+Program shrink_in_rounds(Program program, const FindFailing& find_failing,
+                         const ShrinkLimits& limits) {
+  return Shrinker(std::move(program), find_failing, limits).run();
+}
+
 Program shrink(Program program, const std::function<bool(const Program&)>& fails,
                const ShrinkLimits& limits) {
-  return Shrinker(std::move(program), fails, limits).run();
+  return shrink_in_rounds(
+      std::move(program),
+      [&fails](std::span<const Program> candidates) -> std::optional<std::size_t> {
+        const auto found = std::find_if(candidates.begin(), candidates.end(), fails);
+        return found == candidates.end()
+                   ? std::nullopt
+                   : std::optional(static_cast<std::size_t>(found - candidates.begin()));
+      },
+      limits);
 }
 
 }  // namespace tessera::testing
