@@ -26,8 +26,17 @@ void LiveObjects::add_context(ContextHandle context, DeviceOrdinal device, bool 
 // Its allocations, streams and events go with it; what mem_create made and mappings stay.
 void LiveObjects::end_context(ContextHandle context, const MadeBy& ended) {
   std::erase_if(allocations_, [&](const auto& entry) { return entry.second.context == context; });
-  std::erase_if(streams_, [&](const auto& entry) { return entry.second.context == context; });
-  std::erase_if(events_, [&](const auto& entry) { return entry.second.context == context; });
+  const auto end_orders = [&](auto& orders, DeadKind kind) {
+    std::erase_if(orders, [&](const auto& entry) {
+      const bool goes = entry.second.context == context;
+      if (goes) {
+        remember({kind, entry.first.value(), Bytes(), entry.second.made, ended});
+      }
+      return goes;
+    });
+  };
+  end_orders(streams_, DeadKind::stream);
+  end_orders(events_, DeadKind::event);
   if (const auto found = contexts_.find(context); found != contexts_.end()) {
     remember({DeadKind::context, context.value(), Bytes(), found->second.made, ended});
   }

@@ -17,6 +17,12 @@ TESSERA_KEEPS(stream_destroyed) {
   must(m->stream_destroy(stream));
 }
 
+TESSERA_BREAKS(limit_unknown) { static_cast<void>(m->ctx_get_limit(ContextLimit{14})); }
+TESSERA_KEEPS(limit_unknown) {
+  const Bytes limit = must(m->ctx_get_limit(ContextLimit::stack_size));
+  must(m->ctx_set_limit({.limit = ContextLimit::stack_size, .value = limit}));
+}
+
 TESSERA_BREAKS(default_stream_destroyed) { static_cast<void>(m->stream_destroy({})); }
 TESSERA_KEEPS(default_stream_destroyed) { must(m->stream_synchronize({})); }
 
@@ -85,6 +91,21 @@ TESSERA_BREAKS_ON(without_peers, peer_enable_unreachable) {
 TESSERA_KEEPS(peer_enable_unreachable) {
   const ContextHandle peer = must(m->device_primary_ctx_retain(device_1));
   must(m->ctx_enable_peer_access({.peer = peer}));
+}
+
+TEST(Orders, AreDestroyedWithTheirContext) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const ContextHandle context = other_context(m);
+  const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+  const EventHandle event = must(m->event_create(EventFlags::none));
+  must(m->ctx_destroy(context));
+  must(m->ctx_set_current(m.primary()));
+  static_cast<void>(m->stream_destroy(stream));
+  static_cast<void>(m->event_destroy(event));
+  ASSERT_EQ(m->findings().size(), 2U);
+  EXPECT_EQ(m->findings()[0].rule, RuleId::stream_destroyed);
+  EXPECT_EQ(m->findings()[0].object.call, Call::ctx_destroy);
+  EXPECT_EQ(m->findings()[1].rule, RuleId::event_destroyed);
 }
 
 }  // namespace

@@ -1,6 +1,15 @@
 #include "validation/checks.h"
 
 namespace tessera::validation {
+namespace {
+
+void limit_is_known(Inspection& look, ContextLimit limit) {
+  if (limit > ContextLimit::malloc_heap_size) {
+    look.report(RuleId::limit_unknown, {static_cast<std::uint64_t>(limit)});
+  }
+}
+
+}  // namespace
 
 TESSERA_CHECK_CALL(init) { look.flags_are(request); }
 
@@ -47,6 +56,9 @@ TESSERA_CHECK_CALL(ctx_set_current) {
     look.report(RuleId::destroyed_context_made_current, {request.value()}, gone->ended);
   }
 }
+
+TESSERA_CHECK_CALL(ctx_set_limit) { limit_is_known(look, request.limit); }
+TESSERA_CHECK_CALL(ctx_get_limit) { limit_is_known(look, request); }
 
 TESSERA_CHECK_CALL(ctx_enable_peer_access) {
   if (!look.flags_are(request.flags)) {

@@ -29,6 +29,7 @@ void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
     case Call::mem_alloc_pitch:
     case Call::mem_alloc_managed:
     case Call::mem_alloc_async:
+    case Call::mem_free_async:
     case Call::mem_host_alloc:
     case Call::mem_get_info:
     case Call::ctx_synchronize:
@@ -65,6 +66,8 @@ TESSERA_CHECK_CALL(ctx_create);
 TESSERA_CHECK_CALL(ctx_destroy);
 TESSERA_CHECK_CALL(ctx_set_current);
 TESSERA_CHECK_CALL(ctx_enable_peer_access);
+TESSERA_CHECK_CALL(ctx_set_limit);
+TESSERA_CHECK_CALL(ctx_get_limit);
 // check_memory.cpp
 TESSERA_CHECK_CALL(mem_get_allocation_granularity);
 TESSERA_CHECK_CALL(mem_address_reserve);
