@@ -24,7 +24,7 @@ class Reader {
       ++line_;
       text_error_ = {line_text_.data(),
                      {},
-                     "the file ends inside case " + scenario_.cases.back().name +
+                     "the file ends inside case " + printable(scenario_.cases.back().name) +
                          ": expected a call or `end`"};
       return error_at();
     }
@@ -83,7 +83,7 @@ class Reader {
 
   bool read_call(std::string_view first_word) {
     if (first_word == "case") {
-      return fail(first_word, "a case inside case " + scenario_.cases.back().name +
+      return fail(first_word, "a case inside case " + printable(scenario_.cases.back().name) +
                                   ": `end` is missing before");
     }
     Call& added = scenario_.cases.back().calls.emplace_back();
