@@ -97,7 +97,8 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
     objects.lock();
   }
 
-  if (!answer && findings.empty()) {
+  // An injected error says nothing about the program.
+  if (!answer && findings.empty() && answer.error().origin != Origin::injected) {
     if (answer.error().code == ErrorCode::not_initialized) {
       look.report(RuleId::not_initialized);
     } else {
