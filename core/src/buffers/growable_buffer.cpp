@@ -97,7 +97,8 @@ Result<Growth> GrowableBuffer::grow_to(Bytes size, CallSite site) {
   if (size > capacity()) {
     TESSERA_TRY_ASSIGN(const Bytes need, rounded_size(size, granularity()));
     Made made = Made::as_wanted;
-    if (need <= reservation_.size()) {
+    // A mapping that a failed growth could not undo lies where the next piece would.
+    if (need <= reservation_.size() && !reservation_.has_leftovers()) {
       TESSERA_TRY_ASSIGN(made, grow_in_place(need, site));
     } else {
       growth = {.moved = true, .old_range = {address(), capacity()}};

@@ -53,6 +53,11 @@ Driver& Reservation::driver() const noexcept {
   return state_->driver();
 }
 
+bool Reservation::has_leftovers() const noexcept {
+  TESSERA_CHECK(is_open());
+  return state_->has_leftovers();
+}
+
 Status Reservation::close() { return detail::give_up(state_); }
 
 }  // namespace tessera

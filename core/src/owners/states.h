@@ -33,6 +33,7 @@ class ReservationState {
   // A mapping in it could not be unmapped, and went to the sink. Nor can the addresses be freed
   // before that, so they go there, too.
   void leave_behind(const Error& error) noexcept { leftover_ = error; }
+  [[nodiscard]] bool has_leftovers() const noexcept { return leftover_.has_value(); }
 
   // Nothing more to do after a success, or when it went to the sink.
   Status close() {

@@ -63,9 +63,10 @@ class GrowableBuffer {
   ~GrowableBuffer();
 
   // Makes the size at least `size`; memory is made where the capacity is less. Nothing to do when
-  // the size is that already. Where the reservation is full, reserves another one, at least twice
-  // the need if there is so much, and maps the same memory there too: nothing is copied, and the
-  // old addresses stay valid until release_retired, because queued work may use them.
+  // the size is that already. Where the reservation is full, or what a failed growth could not
+  // unmap is in the way, reserves another one, at least twice the need if there is so much, and
+  // maps the same memory there too: nothing is copied, and the old addresses stay valid until
+  // release_retired, because queued work may use them.
   // ERRORS: out_of_memory, of memory, of addresses (Reason::out_of_address_space) or of page tables
   // (call mem_set_access); invalid_value (`size` is more than 64 bits of granules);
   // illegal_state (closed); others of reserve, create, map and set access.

@@ -52,6 +52,8 @@ class Reservation {
   [[nodiscard]] Bytes size() const noexcept { return range().size(); }
   [[nodiscard]] Bytes granularity() const noexcept;
   [[nodiscard]] Driver& driver() const noexcept;
+  // Whether a mapping in it could not be unmapped and went to the sink: something is in the way.
+  [[nodiscard]] bool has_leftovers() const noexcept;
 
   // Gives the addresses back, unless mappings are in it: then the last of those does. Again is
   // harmless. After an error it is still open, and close may be tried again.
