@@ -301,6 +301,24 @@ def check_examples(root):
             yield path, 1, "shows no example: put <!-- examples/FILE --> above a code block"
 
 
+OSS_FUZZ = "fuzz/oss-fuzz/build.sh"
+
+
+def check_fuzzers(root):
+    """OSS-Fuzz's build script names every fuzz target but the canary, which must fail."""
+    script = root / OSS_FUZZ
+    folder = root / "fuzz" / "CMakeLists.txt"
+    if not folder.is_file():
+        return
+    named = set(re.findall(r"^  (\w+_fuzz)$", read(script), re.MULTILINE))
+    text = re.sub(r"#[^\n]*", "", read(folder))
+    built = set(re.findall(r"tessera_add_fuzzer\(\s*(\w+)", text)) - {"canary_fuzz"}
+    for target in sorted(built - named):
+        yield script, 1, f"does not build {target}; list it under targets"
+    for target in sorted(named - built):
+        yield script, 1, f"builds {target}, which is no fuzz target to be run; take it out"
+
+
 def clang_format():
     """A clang-format of version 14: other versions lay out the same code differently."""
     for name in ("clang-format-14", "clang-format"):

@@ -137,6 +137,17 @@ class Tidy(unittest.TestCase):
         self.plant("sim/CMakeLists.txt", CLEAN["sim/CMakeLists.txt"] + "x(../tests/b_test.cpp)\n")
         self.expect_clean("listed")
 
+    def test_fuzzers(self):
+        targets = "tessera_add_fuzzer(a_fuzz S)\ntessera_add_fuzzer(\n  b_fuzz S)\n"
+        self.plant("fuzz/CMakeLists.txt", targets + "tessera_add_fuzzer(canary_fuzz S)\n")
+        self.plant("fuzz/oss-fuzz/build.sh", "targets=(\n  a_fuzz\n  b_fuzz\n)\n")
+        self.expect_clean("fuzzers")
+        self.plant("fuzz/oss-fuzz/build.sh", "targets=(\n  a_fuzz\n)\n")
+        self.expect_caught("fuzzers", "fuzz/oss-fuzz/build.sh:1:", "does not build b_fuzz")
+        for extra in ("canary_fuzz", "c_fuzz"):
+            self.plant("fuzz/oss-fuzz/build.sh", f"(\n  a_fuzz\n  b_fuzz\n  {extra}\n)\n")
+            self.expect_caught("fuzzers", "fuzz/oss-fuzz/build.sh:1:", f"builds {extra}")
+
     def test_readmes(self):
         (self.root / "backends/cuda/README.md").unlink()
         self.expect_caught("readmes", "backends/cuda/README.md", "missing")
