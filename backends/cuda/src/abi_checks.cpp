@@ -3,10 +3,10 @@
 // names the first CUDA whose header has what it compares with.
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <cuda.h>
 
+#include "calls_alike.h"
 #include "entry_points.h"
 #include "tessera/error.h"
 #include "tessera/requests.h"
@@ -219,30 +219,6 @@ TESSERA_SAME(GranularityOption::recommended, CU_MULTICAST_GRANULARITY_RECOMMENDE
 #endif
 
 // --- Entry points -------------------------------------------------------------------------------
-
-// The same type, or an enumeration where we have a number of its size.
-template <class Ours, class Theirs>
-constexpr bool passes_alike() noexcept {
-  if constexpr (std::is_integral_v<Ours> && std::is_enum_v<Theirs>) {
-    return sizeof(Ours) == sizeof(Theirs);
-  } else {
-    return std::is_same_v<Ours, Theirs>;
-  }
-}
-
-template <class Ours, class Theirs>
-struct CallsAlike : std::false_type {};
-
-template <class OurResult, class... Ours, class TheirResult, class... Theirs>
-struct CallsAlike<OurResult(Ours...), TheirResult(Theirs...)> {
-  static constexpr bool value = [] {
-    if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {
-      return false;
-    } else {
-      return passes_alike<OurResult, TheirResult>() && (passes_alike<Ours, Theirs>() && ...);
-    }
-  }();
-};
 
 // A toolkit to come may declare other functions under these names; the versions that
 // cuGetProcAddress is asked for stay right then, and there is nothing to compare with.
