@@ -239,6 +239,7 @@ AllocatorReport check_allocator(const AllocatorTest& test, Choices choices) {
   TESSERA_CHECK(test.make_driver != nullptr);
   TESSERA_CHECK(test.make_allocator != nullptr);
   TESSERA_CHECK(test.blocks_max != 0 && !test.size_max.is_zero() && !test.alignment.is_zero());
+  TESSERA_CHECK(test.validation.findings_max != 0);
   const Bytes granule = granule_of(test);
   AllocatorSequence sequence = draw_sequence(test, test.operations_max, granule, choices);
   Outcome outcome = check_once(test, sequence);
