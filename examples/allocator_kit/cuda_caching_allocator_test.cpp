@@ -33,7 +33,7 @@ AllocatorTest cuda_caching_allocator() {
 }
 
 TEST(CudaCachingAllocator, KeepsItsPromisesInAnyOrder) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const AllocatorReport report = check_allocator(cuda_caching_allocator(), Choices(seed));
     ASSERT_TRUE(report.passed()) << "seed " << seed << '\n' << to_string(report);
   }
