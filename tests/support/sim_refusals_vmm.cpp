@@ -1,8 +1,7 @@
 // Refusals of the virtual memory calls.
-#include "sim_driver_refusals.h"
+#include "support/sim_refusals.h"
 
 namespace tessera::sim {
-namespace {
 
 std::vector<Refusal> address_refusals() {
   return {
@@ -37,6 +36,11 @@ std::vector<Refusal> address_refusals() {
                       w.driver.mem_address_free({.address = w.range, .size = Bytes(huge)})),
       TESSERA_REFUSAL(mem_address_free, "mem_alloc's",
                       w.driver.mem_address_free({.address = w.allocated, .size = 4_KiB})),
+  };
+}
+
+std::vector<Refusal> create_refusals() {
+  return {
       TESSERA_REFUSAL(mem_create, "0", w.driver.mem_create({.size = {}, .properties = {}})),
       TESSERA_REFUSAL(mem_create, "huge",
                       w.driver.mem_create({.size = Bytes(huge), .properties = {}})),
@@ -59,6 +63,40 @@ std::vector<Refusal> address_refusals() {
               {.size = w.unit, .properties = {.requested_handle_types = HandleTypes::fabric}})),
       TESSERA_REFUSAL(mem_create, "flags",
                       w.driver.mem_create({.size = w.unit, .properties = {}, .flags = huge})),
+      TESSERA_REFUSAL(mem_create, "reserved bytes", w.create({.reserved = {0, 0, 1, 0}})),
+      TESSERA_REFUSAL(mem_create, "compression",
+                      w.create({.compression = static_cast<Compression>(2)})),
+      TESSERA_REFUSAL(mem_create, "tile pool with RDMA",
+                      w.create({.gpu_direct_rdma_capable = 1, .usage = 1})),
+  };
+}
+
+std::vector<Refusal> host_memory_refusals() {
+  return {
+      TESSERA_REFUSAL(mem_create, "exportable",
+                      w.create({.requested_handle_types = HandleTypes::posix_file_descriptor,
+                                .location = {.type = LocationType::host}})),
+      TESSERA_REFUSAL(mem_create, "NUMA node",
+                      w.create({.location = {.type = LocationType::host_numa, .id = 99}})),
+      TESSERA_REFUSAL(
+          mem_create, "RDMA",
+          w.create({.location = {.type = LocationType::host_numa}, .gpu_direct_rdma_capable = 1})),
+  };
+}
+
+std::vector<Refusal> without_windows_handles_refusals() {
+  return {
+      TESSERA_REFUSAL(mem_create, "Windows metadata", w.create({.win32_handle_metadata = &w})),
+      TESSERA_REFUSAL(mem_import_from_shareable_handle, "Windows handle",
+                      w.driver.mem_import_from_shareable_handle({.type = HandleTypes::win32})),
+  };
+}
+
+std::vector<Refusal> windows_handles_refusals() {
+  return {
+      TESSERA_REFUSAL(mem_import_from_shareable_handle, "made up Windows handle",
+                      w.driver.mem_import_from_shareable_handle(
+                          {.type = HandleTypes::win32, .win32 = 0xdead'beef})),
   };
 }
 
@@ -97,8 +135,17 @@ std::vector<Refusal> handle_refusals() {
   };
 }
 
+std::vector<Refusal> import_refusals() {
+  return {
+      TESSERA_REFUSAL(mem_export_to_shareable_handle, "imported",
+                      w.driver.mem_export_to_shareable_handle({.handle = w.imported})),
+  };
+}
+
 std::vector<Refusal> mapping_refusals() {
   return {
+      TESSERA_REFUSAL(mem_map, "tile pool",
+                      w.map({.address = w.range, .size = w.unit, .handle = w.tile_pool})),
       TESSERA_REFUSAL(mem_map, "released",
                       w.map({.address = w.range, .size = w.unit, .handle = w.released})),
       TESSERA_REFUSAL(mem_map, "made up",
@@ -162,14 +209,36 @@ std::vector<Refusal> mapping_refusals() {
   };
 }
 
-class SimDriverVmmRefusals : public SimDriverRefusals {};
+// What CUDA's own calls can be given, and Driver's in a request.
+std::vector<Refusal> null_pointer_refusals() {
+  constexpr NullPointers no_output = NullPointers::output;
+  return {
+      TESSERA_REFUSAL(
+          mem_get_allocation_granularity, "output",
+          w.driver.mem_get_allocation_granularity({.properties = {}, .null_pointers = no_output})),
+      TESSERA_REFUSAL(
+          mem_address_reserve, "output",
+          w.driver.mem_address_reserve({.size = w.unit * 8, .null_pointers = no_output})),
+      TESSERA_REFUSAL(mem_create, "output",
+                      w.driver.mem_create({.size = w.unit, .null_pointers = no_output})),
+      TESSERA_REFUSAL(mem_get_allocation_properties_from_handle, "output",
+                      w.driver.mem_get_allocation_properties_from_handle(
+                          {.handle = w.handle, .null_pointers = no_output})),
+      TESSERA_REFUSAL(mem_get_access, "output",
+                      w.driver.mem_get_access({.address = w.mapping, .null_pointers = no_output})),
+      TESSERA_REFUSAL(mem_set_access, "descriptors",
+                      w.driver.mem_set_access(
+                          {.address = w.mapping,
+                           .size = w.unit * 2,
+                           .descriptors = {static_cast<const AccessDescriptor*>(nullptr), 1}})),
+      TESSERA_REFUSAL(
+          memcpy_htod, "source",
+          w.driver.memcpy_htod(
+              {.destination = w.mapping, .source = {static_cast<const std::byte*>(nullptr), 1}})),
+      TESSERA_REFUSAL(memcpy_dtoh, "destination",
+                      w.driver.memcpy_dtoh({.destination = {static_cast<std::byte*>(nullptr), 1},
+                                            .source = w.mapping})),
+  };
+}
 
-TEST_P(SimDriverVmmRefusals, OfAddressesAndMemory) { expect_refused(address_refusals()); }
-TEST_P(SimDriverVmmRefusals, OfHandles) { expect_refused(handle_refusals()); }
-TEST_P(SimDriverVmmRefusals, OfMappings) { expect_refused(mapping_refusals()); }
-
-INSTANTIATE_TEST_SUITE_P(Profiles, SimDriverVmmRefusals,
-                         testing::ValuesIn(built_in_profile_names()), profile_of);
-
-}  // namespace
 }  // namespace tessera::sim

@@ -1,8 +1,7 @@
 // Refusals of all but the virtual memory calls.
-#include "sim_driver_refusals.h"
+#include "support/sim_refusals.h"
 
 namespace tessera::sim {
-namespace {
 
 std::vector<Refusal> system_refusals() {
   return {
@@ -44,6 +43,13 @@ std::vector<Refusal> system_refusals() {
           w.driver.ctx_set_limit({.limit = ContextLimit::stack_size, .value = Bytes(huge)})),
       TESSERA_REFUSAL(ctx_get_limit, "unknown",
                       w.driver.ctx_get_limit(static_cast<ContextLimit>(99))),
+  };
+}
+
+std::vector<Refusal> peer_refusals() {
+  return {
+      TESSERA_REFUSAL(ctx_enable_peer_access, "again",
+                      w.driver.ctx_enable_peer_access({.peer = w.peer})),
   };
 }
 
@@ -114,11 +120,10 @@ std::vector<Refusal> other_refusals() {
   };
 }
 
-// Where copies fault instead, these lose the context: not here.
 std::vector<Refusal> copy_refusals() {
   return {
-      TESSERA_REFUSAL(memcpy_htod, "unmapped", w.machine.put(w.range, 1)),
-      TESSERA_REFUSAL(memcpy_dtoh, "unmapped", w.machine.get(w.range)),
+      TESSERA_REFUSAL(memcpy_htod, "unmapped", w.put(w.range)),
+      TESSERA_REFUSAL(memcpy_dtoh, "unmapped", w.get(w.range)),
       TESSERA_REFUSAL(
           memcpy_dtod, "past the end",
           w.driver.memcpy_dtod(
@@ -141,48 +146,15 @@ std::vector<Refusal> copy_refusals() {
   };
 }
 
-class SimDriverOtherRefusals : public SimDriverRefusals {};
-
-TEST_P(SimDriverOtherRefusals, OfSystemAndContexts) { expect_refused(system_refusals()); }
-TEST_P(SimDriverOtherRefusals, OfOtherMemoryAndOrder) { expect_refused(other_refusals()); }
-TEST_P(SimDriverOtherRefusals, OfCopies) {
-  if (profile_named(GetParam()).quirks.copies_check_access) {
-    expect_refused(copy_refusals());
-  }
+std::vector<Refusal> dma_buf_refusals() {
+  return {
+      TESSERA_REFUSAL(
+          mem_get_handle_for_address_range, "part of a page",
+          w.driver.mem_get_handle_for_address_range({.address = w.mapping, .size = 1_B})),
+      TESSERA_REFUSAL(
+          mem_get_handle_for_address_range, "unmapped",
+          w.driver.mem_get_handle_for_address_range({.address = w.range, .size = w.unit})),
+  };
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, SimDriverOtherRefusals,
-                         testing::ValuesIn(built_in_profile_names()), profile_of);
-
-// The host's own loads and stores: where a program would crash, an answer.
-TEST(SimDriverHostAccess, IsRefusedWhereAProgramWouldCrash) {
-  SimMachine machine("h200");
-  const DeviceAddress on_device_0 = machine.mapped(1);
-  const AllocationHandle handle =
-      machine.create(1, {.location = {.type = LocationType::host_numa, .id = 0}});
-  const DeviceAddress on_host = machine.reserve(1);
-  machine.map(on_host, 1, handle);
-  must(machine.allow(on_host, 1));
-  const DeviceAddress allocated = must(machine->mem_alloc(4_KiB));
-  for (const DeviceAddress address :
-       {DeviceAddress(), nowhere, last_address, on_device_0, on_host, allocated}) {
-    const auto read = machine->host_read(address);
-    ASSERT_THAT(read, fails_with(ErrorCode::illegal_address));
-    EXPECT_NE(explain(read.error()), "");
-    EXPECT_THAT(machine->host_write(address, std::byte{1}), fails_with(ErrorCode::illegal_address));
-  }
-  const std::array read_only = {AccessDescriptor{
-      .location = {.type = LocationType::host_numa, .id = 0}, .flags = AccessFlags::read}};
-  must(machine->mem_set_access(
-      {.address = on_host, .size = machine.unit(), .descriptors = read_only}));
-  must(machine.put(on_host, 9));
-  EXPECT_THAT(machine->host_read(on_host), is_ok_and_holds(std::byte{9}));
-  EXPECT_THAT(machine->host_write(on_host, std::byte{1}), fails_with(ErrorCode::illegal_address));
-  std::byte* locked = must(machine->mem_host_alloc({.size = 1_B}));
-  const DeviceAddress address(reinterpret_cast<std::uintptr_t>(locked));
-  EXPECT_THAT(machine->host_write(address, std::byte{3}), is_ok());
-  EXPECT_EQ(*locked, std::byte{3});
-}
-
-}  // namespace
 }  // namespace tessera::sim
