@@ -31,6 +31,32 @@ TEST(ProbeCapabilities, SaysWhatAnOldDriverLacks) {
   EXPECT_FALSE(found.compression);
 }
 
+TEST(ProbeCapabilities, BelievesAnAttributeThatSaysNo) {
+  OwnersMachine machine("h200");
+  testing::NiceMock<test::MockDriver> driver;
+  driver.delegate_to(machine.driver());
+  EXPECT_CALL(driver, device_get_attribute).WillRepeatedly(testing::Return(0));
+  const Capabilities found = must(probe_capabilities(driver, device_0));
+  for (const Capability& capability : {found.export_posix, found.compression}) {
+    ASSERT_FALSE(capability);
+    EXPECT_EQ(capability.error().reason, Reason::attribute_denies);
+  }
+}
+
+TEST(ProbeCapabilities, DoesNotTakeLessThanWasAskedFor) {
+  OwnersMachine machine("h200");
+  testing::NiceMock<test::MockDriver> driver;
+  driver.delegate_to(machine.driver());
+  EXPECT_CALL(driver, mem_get_allocation_properties_from_handle)
+      .WillRepeatedly(testing::Return(AllocationProperties()));
+  const Capabilities found = must(probe_capabilities(driver, device_0));
+  EXPECT_TRUE(found.device_memory);
+  for (const Capability& capability : {found.export_posix, found.compression}) {
+    ASSERT_FALSE(capability);
+    EXPECT_EQ(capability.error().reason, Reason::asked_and_not_granted);
+  }
+}
+
 TEST(ProbeCapabilities, OfAMissingDeviceIsRefused) {
   OwnersMachine machine;
   EXPECT_THAT(probe_capabilities(machine.driver(), DeviceOrdinal(3)),
@@ -51,6 +77,14 @@ TEST(CapabilityCache, ProbesOnce) {
   CapabilityCache cache(driver);
   const Capabilities* first = must(cache.of(device_0));
   EXPECT_EQ(must(cache.of(device_0)), first);
+}
+
+TEST(MemoryOptions, HaveNoGranularityOfZero) {
+  testing::NiceMock<test::MockDriver> driver;
+  EXPECT_CALL(driver, mem_get_allocation_granularity).WillOnce(testing::Return(Bytes()));
+  const auto granularity = granularity_of(driver, {});
+  ASSERT_FALSE(granularity);
+  EXPECT_EQ(granularity.error().reason, Reason::granularity_is_zero);
 }
 
 TEST(MemoryOptions, BecomeTheDriversProperties) {
