@@ -77,4 +77,9 @@ void expect_silence(const sim::Profile& profile, Program program) {
   }
 }
 
+std::vector<Breaking>& all_breaking() {
+  static std::vector<Breaking> breaking;
+  return breaking;
+}
+
 }  // namespace tessera::rules

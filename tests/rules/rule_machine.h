@@ -8,6 +8,9 @@
 //     m.map(m.reserve(1), 1, m.create(1));
 //   }
 //
+// With the rule ignored, the program that breaks it must not be found: rules_off_test.cpp tries it
+// for all rules there are.
+//
 // The call that breaks the rule comes last, because refuse mode does not make it. What the
 // simulated H200 answers to it is compared with the rule's consequence.
 #pragma once
@@ -15,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -33,8 +37,10 @@ inline constexpr DeviceOrdinal device_1{1};
 // Two simulated devices under validation; device 0's primary context is current.
 class RuleMachine : public test::BareCalls<RuleMachine> {
  public:
-  explicit RuleMachine(const sim::Profile& profile, ValidationMode mode)
-      : simulator_(profile, {.devices = 2}), driver_(&simulator_, {.mode = mode}) {
+  explicit RuleMachine(const sim::Profile& profile, ValidationMode mode,
+                       std::vector<RuleId> ignored = {})
+      : simulator_(profile, {.devices = 2}),
+        driver_(&simulator_, {.mode = mode, .ignored = std::move(ignored)}) {
     must(driver_.init(0));
     primary_ = must(driver_.device_primary_ctx_retain(device_0));
     must(driver_.ctx_set_current(primary_));
@@ -81,10 +87,31 @@ void expect_fires(RuleId rule, const sim::Profile& profile, Program program);
 void expect_leaks(const std::vector<RuleId>& rules, Program program);
 void expect_silence(const sim::Profile& profile, Program program);
 
+// What breaks a rule, for tests over all of them.
+struct Breaking {
+  RuleId rule = RuleId::none;
+  // What is found in report mode.
+  std::vector<Finding> (*findings)(const std::vector<RuleId>& ignored) = nullptr;
+};
+// Registered by TESSERA_BREAKS and its like.
+[[nodiscard]] std::vector<Breaking>& all_breaking();
+inline bool add_breaking(const Breaking& breaking) {
+  all_breaking().push_back(breaking);
+  return true;
+}
+
 }  // namespace tessera::rules
 
+#define TESSERA_BREAKING(profile, rule)                                                \
+  static void breaks_##rule(RuleMachine& m);                                           \
+  static const bool is_listed_##rule =                                                 \
+      add_breaking({RuleId::rule, [](const std::vector<RuleId>& ignored) {             \
+                      RuleMachine machine(profile(), ValidationMode::report, ignored); \
+                      breaks_##rule(machine);                                          \
+                      return machine.driver().findings();                              \
+                    }});
 #define TESSERA_BREAKS_ON(profile, rule)                                          \
-  static void breaks_##rule(RuleMachine& m);                                      \
+  TESSERA_BREAKING(profile, rule)                                                 \
   TEST(RuleFires, rule) { expect_fires(RuleId::rule, profile(), breaks_##rule); } \
   static void breaks_##rule([[maybe_unused]] RuleMachine& m)
 #define TESSERA_KEEPS_ON(profile, rule)                                    \
@@ -95,6 +122,6 @@ void expect_silence(const sim::Profile& profile, Program program);
 #define TESSERA_KEEPS(rule) TESSERA_KEEPS_ON(h200, rule)
 #define TESSERA_LEAKS(...) TESSERA_LEAKS_WITH(__VA_ARGS__, )
 #define TESSERA_LEAKS_WITH(rule, ...)                                                 \
-  static void breaks_##rule(RuleMachine& m);                                          \
+  TESSERA_BREAKING(h200, rule)                                                        \
   TEST(RuleFires, rule) { expect_leaks({RuleId::rule, __VA_ARGS__}, breaks_##rule); } \
   static void breaks_##rule([[maybe_unused]] RuleMachine& m)
