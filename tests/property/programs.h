@@ -25,6 +25,9 @@ struct MachineKind {
 inline constexpr MachineKind machine_kinds[] = {{"tiny", 1}, {"tiny", 2}, {"odd", 2},
                                                 {"h200", 1}, {"h200", 2}, {"documented", 1}};
 
+// Of each, programs 1 to so many are compared.
+inline constexpr std::uint64_t many_programs = 1'500;
+
 inline const sim::Profile& profile_of(const MachineKind& kind) {
   return *sim::built_in_profile(kind.profile);
 }

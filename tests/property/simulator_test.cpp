@@ -32,15 +32,14 @@ TEST_P(Simulator, AgreesWithTheModelInManyPrograms) {
   testing::ProgramGenerator generator(generator_options(profile, GetParam().devices));
   Differential differential(profile, {.devices = GetParam().devices});
   testing::Program program;
-  constexpr std::uint64_t count = 1'500;
-  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+  for (std::uint64_t seed = 1; seed <= many_programs; ++seed) {
     generator.generate(seed, program);
     const auto found = differential.run(program);
     ASSERT_FALSE(found.has_value())
         << "seed " << seed << ", call " << found->at + 1 << ": " << found->what << "\n"
         << scenario::to_string(testing::to_case(program, "found", found->outcomes));
   }
-  EXPECT_EQ(differential.deep_states().programs(), count);
+  EXPECT_EQ(differential.deep_states().programs(), many_programs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Simulator, ::testing::ValuesIn(machine_kinds),

@@ -35,7 +35,8 @@ Differential::Differential(const sim::Profile& profile, const DifferentialOption
     : profile_(profile),
       options_(options),
       driver_(profile, {.devices = options.devices}),
-      runner_(driver_, profile.granularity_minimum),
+      layer_(options.layer ? options.layer(&driver_) : nullptr),
+      runner_(layer_ ? *layer_ : driver_, profile.granularity_minimum),
       model_(options.model_profile != nullptr ? *options.model_profile : profile, options.devices) {
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct DifferentialOptions {
   Level level = Level::quick;
   // What the model goes by; null: the simulator's own profile. Another one is a planted fault.
   const sim::Profile* model_profile = nullptr;
+  // Makes what programs call instead of the simulator itself, a layer over it; null: nothing. A
+  // planted fault, too.
+  std::function<std::unique_ptr<Driver>(Driver* simulator)> layer = nullptr;
   std::uint32_t programs_per_machine = 256;
 };
 
@@ -74,6 +78,7 @@ class Differential {
   const sim::Profile& profile_;
   DifferentialOptions options_;
   sim::SimDriver driver_;
+  std::unique_ptr<Driver> layer_;  // may be null
   testing::ProgramRunner runner_;
   bool is_undone_ = false;  // all that ran on the machine
   NaiveModel model_;
