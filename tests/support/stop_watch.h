@@ -1,19 +1,18 @@
-// StopWatch: how long something took, for output only. No test asserts a time.
+// StopWatch: the processor time that something took, for output only. No test asserts a time.
 #pragma once
 
-#include <chrono>
+#include <ctime>
 
 namespace tessera::test {
 
 class StopWatch {
  public:
   [[nodiscard]] double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count();
+    return static_cast<double>(std::clock() - begin_) * 1000 / CLOCKS_PER_SEC;
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_ = Clock::now();
+  std::clock_t begin_ = std::clock();
 };
 
 }  // namespace tessera::test
