@@ -111,6 +111,7 @@ class Vector final : public Subject {
   void append() {
     Elements expected = elements_;
     const std::vector<Element> added = new_elements(expected);
+    world_.note_work();  // a copy from pageable memory
     if (world_.worked("append", vector_.append(added))) {
       elements_ = std::move(expected);
     }
@@ -119,6 +120,7 @@ class Vector final : public Subject {
   void assign() {
     Elements expected;
     const std::vector<Element> all = new_elements(expected);
+    world_.note_work();
     if (world_.worked("assign", vector_.assign(all))) {
       elements_ = std::move(expected);
     } else if (vector_.size() == 0) {
@@ -131,6 +133,7 @@ class Vector final : public Subject {
     Element element;
     element.fill(static_cast<std::uint8_t>(world_.choices().below(256)));
     const bool is_there = index < elements_.size();
+    world_.note_work();
     const bool done = world_.worked("set", vector_.set(index, element));
     world_.require(is_there || !done, "an element that is not there was set");
     if (!done) {

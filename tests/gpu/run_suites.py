@@ -19,12 +19,15 @@ TIME_LIMIT_S = 900
 
 
 def run(command, **options):
-    """(exit status, what was printed); 124 where the time was over."""
+    """(exit status, what was printed); 124 where the time was over, 127 where there is no such
+    program."""
     try:
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             timeout=TIME_LIMIT_S, check=False, **options)
         return done.returncode, done.stdout
+    except FileNotFoundError:
+        return 127, f"no program {command[0]}"
     except subprocess.TimeoutExpired as over:
         printed = over.stdout or b""
         return 124, printed.decode(errors="replace") + f"\nnot over after {TIME_LIMIT_S} s"

@@ -1,6 +1,8 @@
 // DeviceVector<T>: elements in a GrowableBuffer, reached by copies in the current context, which is
 // one of a device with access. What can fail says so; after an error the elements are as before.
-// Each call that moves elements costs a copy: append many at once. Not for several threads at once.
+// Each call that moves elements costs a copy: append many at once. The device may still be copying
+// when append, assign and set return, and filling after resize: a proof to shrink or close covers
+// that, too. Not for several threads at once.
 #pragma once
 
 #include <cstddef>
