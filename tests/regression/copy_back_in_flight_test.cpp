@@ -4,6 +4,7 @@
 
 #include "support/sim_machine.h"
 #include "tessera/buffers/sleepable_buffer.h"
+#include "tessera/layers/fault_injecting_driver.h"
 #include "tessera/layers/validating_driver.h"
 
 namespace tessera::sim {
@@ -17,6 +18,23 @@ TEST(CopyBackInFlight, IsWaitedForByTheWakeThatMakesIt) {
   must(buffer.wake());
   must(buffer.sleep(Quiescence::promised()));
   EXPECT_EQ(driver.finding_count(), 0U);
+}
+
+// Neither the wake nor its undoing could wait: what may be copied to stays mapped.
+TEST(CopyBackInFlight, KeepsItsPlaceWhereItCannotBeWaitedFor) {
+  SimMachine machine("h200");
+  FaultInjectingDriver faults(&machine.driver(), {});
+  ValidatingDriver driver(&faults);
+  SleepableBuffer buffer = must(SleepableBuffer::make(driver, {.size = 4_MiB}));
+  must(buffer.sleep(Quiescence::promised(), Contents::keep_on_host));
+  faults.set_plan({.faults = {Fault::each_of(Call::stream_synchronize, ErrorCode::unknown)}});
+  EXPECT_FALSE(buffer.wake());
+  EXPECT_EQ(buffer.state(), SleepState::failed);
+  EXPECT_EQ(driver.finding_count(), 0U);
+  faults.set_plan({});
+  must(buffer.close(must(Quiescence::after_device(driver, device_0))));
+  EXPECT_EQ(driver.finding_count(), 0U);
+  EXPECT_TRUE(driver.ledger().leak_report().is_empty());
 }
 
 }  // namespace

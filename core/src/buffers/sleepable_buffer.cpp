@@ -138,13 +138,14 @@ Status SleepableBuffer::wake(CallSite site) {
   }
   const CallSiteScope scope(site);
   site_ = site;
-  const Status filled = fill(site);
+  bool is_copying = false;
+  const Status filled = fill(is_copying, site);
   if (!filled) {
-    // Nobody has seen this memory yet, so no work but the copy back can use it.
-    if (kept_ != nullptr) {
-      static_cast<void>(use_.driver->stream_synchronize({}));
+    // Nobody has seen this memory yet, so no work but the copy back can use it; where that cannot
+    // be waited for, the memory stays until close() gets a proof.
+    if (!is_copying || use_.driver->stream_synchronize({})) {
+      static_cast<void>(row_.shorten_to(0));
     }
-    static_cast<void>(row_.shorten_to(0));
     if (row_.count() != 0) {
       fail(filled.error());
     }
@@ -173,7 +174,7 @@ Status SleepableBuffer::make_pieces(CallSite site) {
   return {};
 }
 
-Status SleepableBuffer::fill(CallSite site) {
+Status SleepableBuffer::fill(bool& is_copying, CallSite site) {
   // What an earlier sleep could not release is tried again; it is not in the way.
   static_cast<void>(row_.shorten_to(0));
   TESSERA_TRY(make_pieces(site));
@@ -183,6 +184,7 @@ Status SleepableBuffer::fill(CallSite site) {
         {.destination = address(),
          .source = std::span(kept_.get(), static_cast<std::size_t>(size_.value()))}));
     // The device may still be copying, and what is unmapped next is the caller's business.
+    is_copying = true;
     TESSERA_TRY(use_.driver->stream_synchronize({}));
   }
   return {};

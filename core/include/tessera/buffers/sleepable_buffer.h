@@ -94,7 +94,8 @@ class SleepableBuffer {
   // Makes and maps pieces until the row is full.
   Status make_pieces(CallSite site);
   // The same, then gives access and copies back what was kept.
-  Status fill(CallSite site);
+  // `is_copying`: the copy back was begun, and may be under way.
+  Status fill(bool& is_copying, CallSite site);
   [[nodiscard]] Status set_access(AddressRange range) const;
   // Unmaps all pieces, or none unless the state is failed then; their memory is still held.
   Status unmap(std::vector<Piece>& pieces);
