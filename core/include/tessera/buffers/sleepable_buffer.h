@@ -57,7 +57,8 @@ class SleepableBuffer {
   Status sleep(Quiescence proof, Contents contents = Contents::discard);
   // Makes memory at the same addresses, and copies kept contents back in the current context. Awake
   // already: nothing to do. ERRORS: those of create (out_of_memory), map, set access and
-  // memcpy_htod: still asleep, nothing is held, kept contents stay, and waking may be tried again.
+  // memcpy_htod: still asleep, nothing is held, kept contents stay, and waking may be tried again;
+  // but failed where the copy was begun and cannot be waited for, which close() gives a proof of.
   // illegal_state (closed, or failed).
   Status wake(CallSite site = CallSite::here());
 
