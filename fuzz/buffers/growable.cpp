@@ -164,12 +164,10 @@ class Growable final : public Subject {
 
   void remake() {
     auto made = GrowableBuffer::make(world_.use(), growable_options(world_));
-    if (world_.worked("make growable", made)) {
+    if (world_.made("make growable", made)) {
       buffer_ = *std::move(made);
       old_ = AddressRange();
       marks_.resize(Bytes());
-    } else {
-      world_.require_nothing_left();
     }
   }
 
@@ -216,8 +214,7 @@ void check_sizes(const World& world, const GrowableBuffer& buffer) {
 
 std::unique_ptr<Subject> make_growable(World& world) {
   auto made = GrowableBuffer::make(world.use(), growable_options(world));
-  if (!world.worked("make growable", made)) {
-    world.require_nothing_left();
+  if (!world.made("make growable", made)) {
     return nullptr;
   }
   return std::make_unique<Growable>(world, *std::move(made));

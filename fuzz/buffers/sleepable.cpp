@@ -111,12 +111,10 @@ class Sleepable final : public Subject {
 
   void remake() {
     auto made = SleepableBuffer::make(world_.use(), options_for(world_));
-    if (world_.worked("make sleepable", made)) {
+    if (world_.made("make sleepable", made)) {
       buffer_ = *std::move(made);
       marks_.resize(Bytes());
       marks_.resize(buffer_.size());
-    } else {
-      world_.require_nothing_left();
     }
   }
 
@@ -129,8 +127,7 @@ class Sleepable final : public Subject {
 
 std::unique_ptr<Subject> make_sleepable(World& world) {
   auto made = SleepableBuffer::make(world.use(), options_for(world));
-  if (!world.worked("make sleepable", made)) {
-    world.require_nothing_left();
+  if (!world.made("make sleepable", made)) {
     return nullptr;
   }
   return std::make_unique<Sleepable>(world, *std::move(made));

@@ -157,11 +157,9 @@ class Vector final : public Subject {
 
   void remake() {
     auto made = DeviceVector<Element>::make(world_.use(), growable_options(world_));
-    if (world_.worked("make vector", made)) {
+    if (world_.made("make vector", made)) {
       vector_ = *std::move(made);
       elements_.clear();
-    } else {
-      world_.require_nothing_left();
     }
   }
 
@@ -179,8 +177,7 @@ class Vector final : public Subject {
 
 std::unique_ptr<Subject> make_vector(World& world) {
   auto made = DeviceVector<Element>::make(world.use(), growable_options(world));
-  if (!world.worked("make vector", made)) {
-    world.require_nothing_left();
+  if (!world.made("make vector", made)) {
     return nullptr;
   }
   return std::make_unique<Vector>(world, *std::move(made));

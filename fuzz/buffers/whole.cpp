@@ -31,13 +31,11 @@ class Striped final : public Subject {
       return is_whole_ ? marks_.write(buffer_.address()) : void();
     }
     auto made = StripedBuffer::make(world_.use(), striped_options(world_));
-    if (world_.worked("make striped", made)) {
+    if (world_.made("make striped", made)) {
       buffer_ = *std::move(made);
       is_whole_ = true;
       marks_.resize(Bytes());
       marks_.resize(buffer_.size());
-    } else {
-      world_.require_nothing_left();
     }
   }
 
@@ -103,13 +101,11 @@ class Ring final : public Subject {
       return;
     }
     auto made = MirroredRing::make(world_.use(), ring_options(world_));
-    if (world_.worked("make ring", made)) {
+    if (world_.made("make ring", made)) {
       ring_ = *std::move(made);
       is_whole_ = true;
       marks_.resize(Bytes());
       marks_.resize(ring_.capacity());
-    } else {
-      world_.require_nothing_left();
     }
   }
 
@@ -203,8 +199,7 @@ class VmmAllocation final : public Subject {
 
 std::unique_ptr<Subject> make_striped(World& world) {
   auto made = StripedBuffer::make(world.use(), striped_options(world));
-  if (!world.worked("make striped", made)) {
-    world.require_nothing_left();
+  if (!world.made("make striped", made)) {
     return nullptr;
   }
   return std::make_unique<Striped>(world, *std::move(made));
@@ -212,8 +207,7 @@ std::unique_ptr<Subject> make_striped(World& world) {
 
 std::unique_ptr<Subject> make_ring(World& world) {
   auto made = MirroredRing::make(world.use(), ring_options(world));
-  if (!world.worked("make ring", made)) {
-    world.require_nothing_left();
+  if (!world.made("make ring", made)) {
     return nullptr;
   }
   return std::make_unique<Ring>(world, *std::move(made));
@@ -223,8 +217,7 @@ std::unique_ptr<Subject> make_vmm_alloc(World& world) {
   const Bytes size = world.size();
   const VmmAllocOptions options = {.memory = world.memory(), .access = world.access()};
   const auto made = vmm_alloc(world.use(), size, options);
-  if (!world.worked("vmm_alloc", made)) {
-    world.require_nothing_left();
+  if (!world.made("vmm_alloc", made)) {
     return nullptr;
   }
   return std::make_unique<VmmAllocation>(world, *made, size);

@@ -62,6 +62,15 @@ class World {
               std::initializer_list<ErrorCode> also = {ErrorCode::invalid_value}) {
     return judge(what, answer ? Error{} : answer.error(), also);
   }
+  // The same of a call that makes something: after an error nothing of it may be left.
+  template <class Answer>
+  bool made(const char* what, const Answer& answer) {
+    const bool is_made = worked(what, answer);
+    if (!is_made) {
+      require_nothing_left();
+    }
+    return is_made;
+  }
   // After a call that failed and leaves nothing: the books are as when the step began.
   void require_nothing_left();
   void stop_faults() { faults_.set_plan({}); }
