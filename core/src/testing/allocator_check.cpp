@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tessera/check.h"
@@ -118,10 +119,7 @@ class Shrinker {
   Outcome run() {
     bool is_smaller = true;
     while (is_smaller && attempts_ < attempts_max) {
-      is_smaller = drop_runs([this] { return best_.size(); },
-                             [this](std::size_t first, std::size_t count) {
-                               return take_if_failing(without(best_, first, count));
-                             });
+      is_smaller = drop_operations();
       is_smaller = simplify_sizes() || is_smaller;
     }
     take_if_failing(renumbered(best_));
@@ -129,6 +127,19 @@ class Shrinker {
   }
 
  private:
+  bool drop_operations() {
+    return drop_runs(
+        [this] { return best_.size(); },
+        [this](std::size_t count, const auto& run_of) {
+          bool is_taken = false;
+          for (std::size_t number = 0; number < count; ++number) {
+            const std::optional<ItemRun> run = run_of(number);
+            is_taken = (run && take_if_failing(without(best_, run->first, run->count))) || is_taken;
+          }
+          return is_taken;
+        });
+  }
+
   bool take_if_failing(AllocatorSequence candidate) {
     if (++attempts_ > attempts_max) {
       return false;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "testing/drop_runs.h"
+
 namespace tessera::testing {
 namespace {
 
@@ -69,24 +71,21 @@ class Shrinker {
     return is_taken;
   }
 
-  // Runs of calls, longest first, from the end: what comes later depends on what comes before.
   bool drop_calls() {
-    bool is_smaller = false;
-    for (std::size_t run = std::max<std::size_t>(best_.ops.size() / 2, 1); run != 0; run /= 2) {
-      const std::size_t size = best_.ops.size();
-      const auto without = [&](std::size_t number) -> std::optional<Program> {
-        const std::size_t end = size - number;
-        if (end < run || end > best_.ops.size()) {
-          return std::nullopt;
-        }
-        Program candidate = best_;
-        const auto first = candidate.ops.begin() + static_cast<std::ptrdiff_t>(end - run);
-        candidate.ops.erase(first, first + static_cast<std::ptrdiff_t>(run));
-        return candidate;
-      };
-      is_smaller = take_failing(size, without) || is_smaller;
-    }
-    return is_smaller;
+    return drop_runs(
+        [this] { return best_.ops.size(); },
+        [this](std::size_t count, const auto& run_of) {
+          return take_failing(count, [&](std::size_t number) -> std::optional<Program> {
+            const std::optional<ItemRun> run = run_of(number);
+            if (!run) {
+              return std::nullopt;
+            }
+            Program candidate = best_;
+            const auto first = candidate.ops.begin() + static_cast<std::ptrdiff_t>(run->first);
+            candidate.ops.erase(first, first + static_cast<std::ptrdiff_t>(run->count));
+            return candidate;
+          });
+        });
   }
 
   bool simplify_calls() {
