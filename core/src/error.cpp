@@ -107,6 +107,25 @@ std::string_view origin_name(Origin origin) noexcept {
   return "unknown origin";
 }
 
+bool means_contexts_lost(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::contained:
+    case ErrorCode::illegal_address:
+    case ErrorCode::launch_timeout:
+    case ErrorCode::assert:
+    case ErrorCode::hardware_stack_error:
+    case ErrorCode::illegal_instruction:
+    case ErrorCode::misaligned_address:
+    case ErrorCode::invalid_address_space:
+    case ErrorCode::invalid_pc:
+    case ErrorCode::launch_failed:
+    case ErrorCode::external_device:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string explain(const Error& error) {
   const auto index = static_cast<std::size_t>(error.reason);
   std::string_view pattern = index < reason_texts.size() ? reason_texts[index] : "";

@@ -73,6 +73,11 @@ struct Error {
 [[nodiscard]] ErrorCode code_from_name(std::string_view name) noexcept;
 [[nodiscard]] std::string_view origin_name(Origin origin) noexcept;
 
+// Whether the code says that the process's contexts are lost: work ended in a fault, nothing runs
+// any more, and every later call that needs a context says the same [CUDA's documentation of each
+// code; illegal_address and launch_failed: h200]. Virtual memory calls go on [h200].
+[[nodiscard]] bool means_contexts_lost(ErrorCode code) noexcept;
+
 // The reason in words, with its values, or what broke the rule; empty where there is neither.
 [[nodiscard]] std::string explain(const Error& error);
 // One line: "mem_map: INVALID_VALUE (1) from the simulator: address ... is not reserved"; of the

@@ -52,8 +52,7 @@ Status wait_for_devices(Driver& driver, std::uint64_t device_bits) noexcept {
   for (; device_bits != 0; device_bits &= device_bits - 1) {
     const DeviceOrdinal device(std::countr_zero(device_bits));
     const Status waited = synchronize_primary_context(driver, device);
-    // After a fault nothing runs any more.
-    const bool is_lost = !waited && waited.error().code == ErrorCode::illegal_address;
+    const bool is_lost = !waited && means_contexts_lost(waited.error().code);
     if (first && !is_lost) {
       first = waited;
     }

@@ -88,7 +88,7 @@ Status wait_as_mem_free(const Mapping& mapping) {
   if (!current.is_null()) {
     const Status waited = driver.ctx_synchronize();
     // In a context that is lost or gone nothing runs.
-    if (!waited && waited.error().code != ErrorCode::illegal_address &&
+    if (!waited && !means_contexts_lost(waited.error().code) &&
         waited.error().code != ErrorCode::context_is_destroyed) {
       return waited;
     }

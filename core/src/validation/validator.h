@@ -110,7 +110,7 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
   }
   if (answer) {
     work_.prove(proof);
-  } else if (answer.error().code == ErrorCode::illegal_address) {
+  } else if (means_contexts_lost(answer.error().code)) {
     work_.forget_all();
   }
   validation::follow(tag, *objects, work_, by, request, answer);

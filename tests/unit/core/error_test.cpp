@@ -97,6 +97,17 @@ TEST(ErrorCode, IsZeroForWhatIsNoCode) {
   }
 }
 
+TEST(ErrorCode, MeansThatContextsAreLost) {
+  for (const std::int32_t number : {226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 911}) {
+    EXPECT_TRUE(means_contexts_lost(ErrorCode{number})) << number;
+  }
+  std::size_t lost = 0;
+  for (std::int32_t number = -1; number <= 1000; ++number) {
+    lost += means_contexts_lost(ErrorCode{number}) ? 1U : 0U;
+  }
+  EXPECT_EQ(lost, 11U);
+}
+
 TEST(Origin, HasAName) {
   EXPECT_EQ(origin_name(Origin::driver), "the driver");
   EXPECT_EQ(origin_name(Origin::simulator), "the simulator");
