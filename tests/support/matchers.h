@@ -18,12 +18,12 @@ MATCHER(is_ok, negation ? "is an error" : "is no error") {
 // `inner` is a value or a matcher for the value.
 MATCHER_P(is_ok_and_holds, inner,
           (negation ? "is an error or holds a value that " : "holds a value that ") +
-              testing::DescribeMatcher<typename std::decay_t<arg_type>::value_type>(inner,
-                                                                                    negation)) {
+              ::testing::DescribeMatcher<typename std::decay_t<arg_type>::value_type>(inner,
+                                                                                      negation)) {
   if (!arg.has_value()) {
     return false;
   }
-  return testing::ExplainMatchResult(inner, arg.value(), result_listener);
+  return ::testing::ExplainMatchResult(inner, arg.value(), result_listener);
 }
 
 MATCHER_P(fails_with, code, (negation ? "does not fail with " : "fails with ") + code_name(code)) {

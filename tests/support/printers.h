@@ -51,7 +51,7 @@ void PrintTo(const Result<T>& result, std::ostream* out) {
   if constexpr (std::is_void_v<T>) {
     *out << "success";
   } else {
-    *out << testing::PrintToString(result.value());
+    *out << ::testing::PrintToString(result.value());
   }
 }
 

@@ -13,9 +13,6 @@
 namespace tessera::reports {
 namespace {
 
-constexpr AllocationProperties exportable = {.requested_handle_types =
-                                                 HandleTypes::posix_file_descriptor};
-
 struct Sockets {
   Sockets() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0); }
   Sockets(const Sockets&) = delete;

@@ -147,7 +147,7 @@ TEST(GrowableBuffer, AGrowthIsCreateMapAndSetAccessOfTheTail) {
     EXPECT_CALL(driver, mem_create(testing::Field(&CreateRequest::size, 12_MiB)));
     EXPECT_CALL(driver, mem_map(testing::AllOf(testing::Field(&MapRequest::address, tail),
                                                testing::Field(&MapRequest::size, 12_MiB))));
-    EXPECT_CALL(driver, mem_set_access(testing::Truly([&](const SetAccessRequest& request) {
+    EXPECT_CALL(driver, mem_set_access(testing::Truly([tail](const SetAccessRequest& request) {
                   return request.address == tail && request.size == 12_MiB &&
                          request.descriptors.size() == 2;
                 })));
