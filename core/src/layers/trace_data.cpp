@@ -242,6 +242,16 @@ void TraceRecorder::record(Tag<Call::launch_touch>, const LaunchTouchRequest& re
     written_by_others();
     return;
   }
+  if (request.duration_ns != 0 && request.result.is_null()) {
+    // What the program does meanwhile matters.
+    add(scenario::Launch{.address = names_.address(request.address),
+                         .touch = request.touch,
+                         .value = request.value,
+                         .duration_ns = request.duration_ns},
+        answer_of(status));
+    last_ = Last::other;
+    return;
+  }
   const bool writes = request.touch == Touch::write;
   if (!request.result.is_null() || (writes && request.value != kernel_byte)) {
     written_by_others();

@@ -272,10 +272,18 @@ TEST_F(Tracing, JoinsKernelsAndFillsWithTheWaitThatFollows) {
 
 TEST_F(Tracing, LeavesTheAnswerOpenWhereAProgramDoesNotWaitForItsKernel) {
   start();
+  must(tracing_.launch_touch({.address = DeviceAddress(4096), .touch = Touch::read}));
+  must(tracing_.device_get_count());
+  EXPECT_THAT(calls(), HasSubstr("  kread 0x1000\n"));
+  expect_replays();
+}
+
+TEST_F(Tracing, WritesHowLongAKernelWaits) {
+  start();
   must(tracing_.launch_touch(
       {.address = DeviceAddress(4096), .touch = Touch::read, .duration_ns = 500}));
   must(tracing_.device_get_count());
-  EXPECT_THAT(calls(), HasSubstr("  # the kernel waited 500 ns first\n  kread 0x1000\n"));
+  EXPECT_THAT(calls(), HasSubstr("  launch 0x1000 touch=read val=0 ns=500 => OK\n"));
   expect_replays();
 }
 
