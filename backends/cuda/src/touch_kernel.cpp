@@ -58,6 +58,13 @@ DONE:
 }  // namespace
 
 Status TouchKernel::launch(const LaunchTouchRequest& request) {
+  // The kernel itself would take any number for a read.
+  if (request.touch != Touch::read && request.touch != Touch::write) {
+    return Error{.code = ErrorCode::invalid_value,
+                 .call = Call::launch_touch,
+                 .reason = Reason::unknown_flags,
+                 .values = {static_cast<std::uint64_t>(request.touch), 1}};
+  }
   TESSERA_TRY_ASSIGN(CUfunction function, function_for_current_context());
   std::uint64_t address = request.address.value();
   std::uint64_t result = request.result.value();

@@ -87,6 +87,14 @@ TEST_F(TouchKernel, NeedsAContext) {
   EXPECT_EQ(launched.error().call, Call::launch_touch);
 }
 
+TEST_F(TouchKernel, IsNotLaunchedForWhatIsNeitherReadNorWrite) {
+  const Status launched =
+      driver_->launch_touch({.address = DeviceAddress(64), .touch = static_cast<Touch>(11)});
+  ASSERT_FALSE(launched);
+  EXPECT_EQ(launched.error().code, ErrorCode::invalid_value);
+  EXPECT_EQ(launched.error().values[0], 11U);
+}
+
 // Whatever refuses on the way, the answer is that of launch_touch.
 TEST_F(TouchKernel, ReportsEachStep) {
   for (const char* step : {"cuCtxGetCurrent", "cuCtxGetId", "cuCtxGetDevice", "cuModuleLoadData",
