@@ -46,6 +46,7 @@ struct Mapping {
   std::uint64_t device_read = 0;
   std::uint64_t device_write = 0;
   AccessFlags host = AccessFlags::none;
+  bool sync_memops = false;  // the pointer attribute
 
   [[nodiscard]] AccessFlags access_of(DeviceOrdinal device) const noexcept;
   [[nodiscard]] bool is_accessible() const noexcept {
@@ -100,6 +101,7 @@ class AddressSpace {
   std::size_t unmap_inside(AddressRange range, OnUnmapped&& on_unmapped);
   [[nodiscard]] const Mapping* mapping_at(DeviceAddress address) const;
   [[nodiscard]] const Mapping& mapping(SlabIndex index) const { return mappings_[index]; }
+  [[nodiscard]] Mapping& mapping(SlabIndex index) { return mappings_[index]; }
   void set_access(SlabIndex mapping, DeviceOrdinal device, AccessFlags flags);
   void set_host_access(SlabIndex mapping, AccessFlags flags);
   [[nodiscard]] std::size_t mapping_count() const noexcept { return mappings_.size(); }

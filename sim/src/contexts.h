@@ -21,7 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tessera/bytes.h"
+#include "context_limits.h"
 #include "tessera/error.h"
 #include "tessera/ids.h"
 
@@ -31,9 +31,7 @@ struct Context {
   ContextHandle handle;
   DeviceOrdinal device;
   bool is_primary = false;
-  Bytes stack_size;
-  Bytes malloc_heap_size;
-  Bytes printf_fifo_size;
+  ContextLimitValues limits;
   std::set<ContextHandle> peers_enabled;  // whose mem_alloc memory it may use
 };
 

@@ -9,9 +9,7 @@ namespace {
 
 Context context_defaults(const Profile& profile) {
   Context context;
-  context.stack_size = profile.stack_size;
-  context.malloc_heap_size = profile.malloc_heap_size;
-  context.printf_fifo_size = profile.printf_fifo_size;
+  context.limits = initial_limits(limit_rules(profile));
   return context;
 }
 
@@ -34,6 +32,7 @@ Machine::Machine(const Profile& profile, const SimOptions& options)
       contexts_(options.devices, context_defaults(profile)),
       pools_(static_cast<std::size_t>(options.devices), Heap(profile.heap_alignment)) {
   TESSERA_CHECK(options.devices >= 1 && options.devices <= AddressSpace::devices_max);
+  limit_rules_ = limit_rules(profile);
   costs_.fill(profile.default_cost);
   for (const auto& [call, cost] : profile.costs) {
     costs_.at(static_cast<std::size_t>(call)) = cost;

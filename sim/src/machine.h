@@ -62,6 +62,7 @@ struct LegacyAllocation {
   std::byte* host_memory = nullptr;  // managed and host: real memory, at that very address
   std::uint64_t buffer_id = 0;
   bool is_being_freed = false;  // mem_free_async is in a stream
+  bool sync_memops = false;     // the pointer attribute
 };
 
 // A block of memory that a SubAllocator cuts up.
@@ -239,7 +240,7 @@ class Machine {
   void lose(const Error& cause);
   [[nodiscard]] Status check_not_lost() const;
   [[nodiscard]] Bytes stack_share(Bytes stack_size) const;
-  [[nodiscard]] Status set_stack_size(Context& context, Bytes stack_size);
+  [[nodiscard]] Status take_stacks(const Context& context, Bytes stack_size);
   // Waits for all work on a device.
   void wait_for_device(DeviceOrdinal device);
 
@@ -279,9 +280,12 @@ class Machine {
   [[nodiscard]] std::unique_ptr<Backing> new_backing(Bytes size) const;
 
   // --- Queries (machine_queries.cpp) ---
-  [[nodiscard]] Result<std::uint64_t> mapping_attribute(const Mapping& mapping,
+  [[nodiscard]] bool is_on_host(const Mapping& mapping) const;
+  // Whether a block of a heap is mapped there, in use or not.
+  [[nodiscard]] bool is_in_heap(DeviceAddress address) const;
+  [[nodiscard]] Result<std::uint64_t> mapping_attribute(Mapping& mapping,
                                                         const PointerAttributeRequest& request);
-  [[nodiscard]] Result<std::uint64_t> legacy_attribute(const LegacyAllocation& allocation,
+  [[nodiscard]] Result<std::uint64_t> legacy_attribute(LegacyAllocation& allocation,
                                                        const PointerAttributeRequest& request);
 
   // --- Data (machine_data.cpp) ---
@@ -333,6 +337,7 @@ class Machine {
   const Profile& profile_;
   const SimOptions options_;
   std::array<CallCost, call_count> costs_;
+  LimitRules limit_rules_;
   bool is_initialized_ = false;
   std::uint64_t fork_count_;  // of the process, when this machine was made
 

@@ -6,12 +6,16 @@
 namespace tessera::sim {
 namespace {
 
-// Limits that CUDA has and this does not are told from numbers that are none [h200].
-Error unknown_limit(ContextLimit limit) noexcept {
-  constexpr std::uint64_t last_limit = 9;
-  const auto number = static_cast<std::uint64_t>(limit);
-  return refuse(number <= last_limit ? ErrorCode::unsupported_limit : ErrorCode::invalid_value,
-                Reason::unknown_limit, number);
+// Numbers that are none are told from limits that the device lacks [h200].
+Result<const LimitRule*> rule_of(const LimitRules& rules, ContextLimit limit) {
+  const auto number = static_cast<std::size_t>(limit);
+  if (number >= rules.size()) {
+    return refuse(ErrorCode::invalid_value, Reason::unknown_limit, number);
+  }
+  if (rules.at(number).use == LimitRule::Use::unsupported) {
+    return refuse(ErrorCode::unsupported_limit, Reason::unknown_limit, number);
+  }
+  return &rules.at(number);
 }
 
 }  // namespace
@@ -221,53 +225,49 @@ Bytes Machine::stack_share(Bytes stack_size) const {
 
 Status Machine::ctx_set_limit(const SetLimitRequest& request) {
   TESSERA_TRY_ASSIGN(Context * context, need_context());
+  TESSERA_TRY_ASSIGN(const LimitRule* rule, rule_of(limit_rules_, request.limit));
+  const auto number = static_cast<std::size_t>(request.limit);
+  if (rule->use == LimitRule::Use::read_only) {
+    return refuse(ErrorCode::not_permitted, Reason::limit_read_only, number);
+  }
+  Bytes value = request.value;
+  if (!rule->adjust(value)) {
+    return invalid(Reason::limit_too_large, request.value.value());
+  }
   // The heap's and the buffer's memory is taken by the first kernel that uses them, and the
   // simulator's kernel uses neither; the stacks' is taken at once [h200].
-  switch (request.limit) {
-    case ContextLimit::malloc_heap_size:
-      context->malloc_heap_size = request.value;
-      return {};
-    case ContextLimit::printf_fifo_size:
-      context->printf_fifo_size = request.value;
-      return {};
-    case ContextLimit::stack_size:
-      return set_stack_size(*context, request.value);
+  if (request.limit == ContextLimit::stack_size) {
+    // What rounds to the stack there is changes nothing, and is kept as it was given [h200].
+    Bytes before = context->limits.at(number);
+    static_cast<void>(rule->adjust(before));
+    if (value == before) {
+      value = request.value;
+    } else {
+      TESSERA_TRY(take_stacks(*context, value));
+    }
   }
-  return invalid(Reason::unknown_limit, static_cast<std::uint64_t>(request.limit));
+  context->limits.at(number) = value;
+  return {};
 }
 
-Status Machine::set_stack_size(Context& context, Bytes stack_size) {
-  constexpr Bytes stack_alignment = 16_B;
+Status Machine::take_stacks(const Context& context, Bytes stack_size) {
   DeviceMemory& memory = memory_of(context.device);
-  const auto rounded = checked_align_up(stack_size, stack_alignment);
-  if (!rounded || !checked_multiply(*rounded, profile_.resident_threads) ||
-      stack_share(*rounded) > memory.total()) {
-    return invalid(Reason::limit_too_large, stack_size.value());
-  }
   DeviceMemory::Piece& piece = resources_.at(context.handle).stack_piece;
   const DeviceMemory::Piece before = piece;
   memory.give_back(before);
-  const auto taken = memory.take(stack_share(*rounded));
+  const auto taken = memory.take(stack_share(stack_size));
   if (!taken) {
     piece = *memory.take(before.size);
-    return out_of_memory(stack_share(*rounded), context.device);
+    return out_of_memory(stack_share(stack_size), context.device);
   }
   piece = *taken;
-  context.stack_size = *rounded;
   return {};
 }
 
 Result<Bytes> Machine::ctx_get_limit(ContextLimit limit) {
   TESSERA_TRY_ASSIGN(const Context* context, need_context());
-  switch (limit) {
-    case ContextLimit::stack_size:
-      return context->stack_size;
-    case ContextLimit::malloc_heap_size:
-      return context->malloc_heap_size;
-    case ContextLimit::printf_fifo_size:
-      return context->printf_fifo_size;
-  }
-  return unknown_limit(limit);
+  TESSERA_TRY(rule_of(limit_rules_, limit));
+  return context->limits.at(static_cast<std::size_t>(limit));
 }
 
 }  // namespace tessera::sim

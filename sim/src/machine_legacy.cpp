@@ -140,9 +140,12 @@ Result<PitchedAllocation> Machine::mem_alloc_pitch(const AllocPitchRequest& requ
     return invalid(Reason::size_is_zero, 1);
   }
   const auto pitch = checked_align_up(request.width, profile_.pitch_alignment);
-  const auto size = pitch ? checked_multiply(*pitch, request.height) : std::nullopt;
-  if (!size) {
+  if (!pitch) {
     return invalid(Reason::size_overflows, request.width.value(), request.height);
+  }
+  const auto size = checked_multiply(*pitch, request.height);
+  if (!size) {
+    return refuse(ErrorCode::out_of_memory, Reason::size_overflows, pitch->value(), request.height);
   }
   TESSERA_TRY_ASSIGN(const DeviceAddress address, mem_alloc(*size));
   return PitchedAllocation{.address = address, .pitch = *pitch};
@@ -190,12 +193,13 @@ Result<DeviceAddress> Machine::allocate_host_memory(Bytes size, LegacyKind kind,
 }
 
 Result<DeviceAddress> Machine::mem_alloc_managed(const AllocManagedRequest& request) {
+  // No size is refused before the context is looked at [h200].
+  if (request.size.is_zero()) {
+    return invalid(Reason::size_is_zero, 1);
+  }
   TESSERA_TRY_ASSIGN(const Context* context, need_context());
   if (request.flags != ManagedFlags::attach_global && request.flags != ManagedFlags::attach_host) {
     return invalid(Reason::unknown_flags, static_cast<std::uint64_t>(request.flags), 3);
-  }
-  if (request.size.is_zero()) {
-    return invalid(Reason::size_is_zero, 1);
   }
   if (!profile_.managed_memory) {
     return refuse(ErrorCode::not_supported, Reason::not_supported_here);
@@ -213,10 +217,23 @@ Status Machine::mem_free(DeviceAddress address) {
     return invalid(Reason::not_allocated, address.value());
   }
   TESSERA_TRY(check_not_lost());
-  wait_for_device(legacy_[*index].device);
+  // Memory of a pool is not waited for, and goes with the last of its block [h200].
+  if (legacy_[*index].kind != LegacyKind::pool) {
+    wait_for_device(legacy_[*index].device);
+  }
   free_legacy(*index);
   trim_pools();
   return {};
+}
+
+bool Machine::is_in_heap(DeviceAddress address) const {
+  const auto has = [&](const Heap& heap) {
+    auto next = heap.blocks.upper_bound(address.value());
+    return next != heap.blocks.begin() && (--next)->second.range.contains(address);
+  };
+  return std::any_of(pools_.begin(), pools_.end(), has) ||
+         std::any_of(resources_.begin(), resources_.end(),
+                     [&](const auto& of) { return has(of.second.heap); });
 }
 
 Result<DeviceAddress> Machine::mem_alloc_async(const AllocAsyncRequest& request) {
@@ -252,6 +269,9 @@ Status Machine::mem_free_async(const FreeAsyncRequest& request) {
     return {};
   }
   const auto index = legacy_at(request.address);
+  if (index && legacy_[*index].kind == LegacyKind::managed) {
+    return refuse(ErrorCode::not_supported, Reason::managed_not_in_order, request.address.value());
+  }
   const bool is_freeable =
       index && !legacy_[*index].is_being_freed &&
       (legacy_[*index].kind == LegacyKind::pool || legacy_[*index].kind == LegacyKind::device);

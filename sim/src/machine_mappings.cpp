@@ -91,10 +91,19 @@ Status Machine::mem_unmap(const UnmapRequest& request) {
   }
   const auto range = AddressRange::make(request.address, request.size);
   if (!range) {
-    // Its end lies before its begin: nothing is between them, and nothing is no error [h200].
-    return profile_.quirks.unmap_accepts_holes
-               ? Status()
-               : invalid(Reason::range_wraps, request.address.value(), request.size.value());
+    // Its end lies before its begin: nothing is between them, and nothing is no error, while an end
+    // inside a mapping is one [h200].
+    if (!profile_.quirks.unmap_accepts_holes) {
+      return invalid(Reason::range_wraps, request.address.value(), request.size.value());
+    }
+    const DeviceAddress end(request.address.value() + request.size.value());
+    for (const DeviceAddress place : {request.address, end}) {
+      const auto cut = space_.block_at(place);
+      if (cut && cut->range.begin() != place) {
+        return invalid(Reason::cuts_mapping, cut->range.begin().value(), cut->range.size().value());
+      }
+    }
+    return {};
   }
   if (space_.cuts_block(*range)) {
     const auto first = space_.block_at(range->begin());

@@ -33,6 +33,7 @@ AllocationProperties reported(const AllocationProperties& asked) {
 }
 
 constexpr std::uint16_t tile_pool_usage = 1;
+constexpr std::uint16_t hw_decompress_usage = 2;
 
 }  // namespace
 
@@ -85,6 +86,9 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
   if ((properties.usage & tile_pool_usage) != 0 && (compression != 0 || is_rdma || types != 0)) {
     return invalid(Reason::tile_pool_is_plain, properties.usage);
   }
+  if ((properties.usage & hw_decompress_usage) != 0 && compression != 0) {
+    return invalid(Reason::decompress_is_plain, properties.usage);
+  }
   return {};
 }
 
@@ -121,6 +125,7 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   Memory memory;
   memory.size = request.size;
   memory.properties = reported(request.properties);
+  memory.hw_decompress = (request.properties.usage & hw_decompress_usage) != 0;
   const bool is_exportable = memory.properties.requested_handle_types != HandleTypes::none;
   if (options_.bytes || is_exportable) {
     memory.backing = std::make_unique<Backing>(

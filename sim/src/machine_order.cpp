@@ -38,10 +38,11 @@ Status Machine::wait_until(Timeline::Time time) {
 }
 
 Result<StreamHandle> Machine::stream_create(StreamFlags flags) {
-  TESSERA_TRY_ASSIGN(const Context* context, need_context());
+  // The flags are looked at before the context [h200].
   if (flags != StreamFlags::blocking && flags != StreamFlags::non_blocking) {
     return invalid(Reason::unknown_flags, static_cast<std::uint64_t>(flags), 1);
   }
+  TESSERA_TRY_ASSIGN(const Context* context, need_context());
   return timeline_.create_stream(context->handle, flags);
 }
 

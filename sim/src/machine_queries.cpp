@@ -18,12 +18,15 @@ Result<MemoryInfo> Machine::mem_get_info() {
 }
 
 Result<AddressRange> Machine::mem_get_address_range(DeviceAddress address) {
-  // No context is needed, but a lost one answers for itself [h200].
-  TESSERA_TRY(check_current());
+  TESSERA_TRY(need_context());
   const auto block = space_.block_at(address);
   const bool is_mapping = block && block->kind == BlockKind::mapping;
   const bool is_reachable =
       is_mapping && space_.mapping(block->index).access_of(current_device()) != AccessFlags::none;
+  if (is_reachable && is_on_host(space_.mapping(block->index))) {
+    // Only the size is told of host memory [h200].
+    return AddressRange(DeviceAddress(), block->range.size());
+  }
   if (is_reachable || (block && block->kind == BlockKind::legacy)) {
     return block->range;
   }
@@ -31,25 +34,36 @@ Result<AddressRange> Machine::mem_get_address_range(DeviceAddress address) {
                 address.value());
 }
 
-Result<std::uint64_t> Machine::mapping_attribute(const Mapping& mapping,
+bool Machine::is_on_host(const Mapping& mapping) const {
+  const HandleEntry& entry = store_.entry(mapping.handle);
+  return !entry.is_multicast &&
+         store_.memory(entry.object).properties.location.type == LocationType::host_numa;
+}
+
+Result<std::uint64_t> Machine::mapping_attribute(Mapping& mapping,
                                                  const PointerAttributeRequest& request) {
   const HandleEntry& entry = store_.entry(mapping.handle);
   const AllocationProperties properties =
       entry.is_multicast ? AllocationProperties() : store_.memory(entry.object).properties;
   const AccessFlags flags = mapping.access_of(current_device());
   const auto reservation = space_.reservation_at(request.address);
-  const bool is_on_host = properties.location.type == LocationType::host_numa;
   switch (request.attribute) {
     case PointerAttribute::context:
     case PointerAttribute::mempool_handle:
     case PointerAttribute::is_managed:
-    case PointerAttribute::sync_memops:
     case PointerAttribute::is_legacy_cuda_ipc_capable:
       return 0;
+    case PointerAttribute::sync_memops:
+      return mapping.sync_memops ? 1 : 0;
+    case PointerAttribute::is_hw_decompress_capable:
+      return !entry.is_multicast && store_.memory(entry.object).hw_decompress ? 1 : 0;
     case PointerAttribute::memory_type:
-      return is_on_host ? memory_type_host : memory_type_device;
+      return is_on_host(mapping) ? memory_type_host : memory_type_device;
     case PointerAttribute::device_pointer:
       if (flags == AccessFlags::none) {
+        if (contexts_.current_handle().is_null()) {
+          return refuse(ErrorCode::invalid_context, Reason::no_current_context);  // [h200]
+        }
         return invalid(Reason::no_access, request.address.value());
       }
       return request.address.value();
@@ -85,16 +99,17 @@ Result<std::uint64_t> Machine::mapping_attribute(const Mapping& mapping,
     case PointerAttribute::mapping_base_addr:
       return mapping.range.begin().value();
     case PointerAttribute::p2p_tokens:
-      if (is_on_host) {
+      if (is_on_host(mapping)) {
         return invalid(Reason::attribute_not_supported,
                        static_cast<std::uint64_t>(request.attribute));
       }
+      mapping.sync_memops = true;
       return 0;
   }
   return invalid(Reason::unknown_attribute, static_cast<std::uint64_t>(request.attribute));
 }
 
-Result<std::uint64_t> Machine::legacy_attribute(const LegacyAllocation& allocation,
+Result<std::uint64_t> Machine::legacy_attribute(LegacyAllocation& allocation,
                                                 const PointerAttributeRequest& request) {
   const bool is_on_host = allocation.kind == LegacyKind::host;
   switch (request.attribute) {
@@ -114,7 +129,7 @@ Result<std::uint64_t> Machine::legacy_attribute(const LegacyAllocation& allocati
     case PointerAttribute::is_gpu_direct_rdma_capable:
       return allocation.kind == LegacyKind::device ? 1 : 0;
     case PointerAttribute::sync_memops:
-      return allocation.kind == LegacyKind::managed ? 1 : 0;
+      return allocation.sync_memops || allocation.kind == LegacyKind::managed ? 1 : 0;
     case PointerAttribute::buffer_id:
     case PointerAttribute::memory_block_id:
       return allocation.buffer_id;
@@ -123,6 +138,7 @@ Result<std::uint64_t> Machine::legacy_attribute(const LegacyAllocation& allocati
     case PointerAttribute::device_ordinal:
       return signed_value(allocation.device.value());
     case PointerAttribute::is_legacy_cuda_ipc_capable:
+    case PointerAttribute::is_hw_decompress_capable:
       return allocation.kind == LegacyKind::device ? 1 : 0;
     case PointerAttribute::range_start_addr:
       return allocation.range.begin().value();
@@ -146,6 +162,7 @@ Result<std::uint64_t> Machine::legacy_attribute(const LegacyAllocation& allocati
         return invalid(Reason::attribute_not_supported,
                        static_cast<std::uint64_t>(request.attribute));
       }
+      allocation.sync_memops = true;
       return 0;
   }
   return invalid(Reason::unknown_attribute, static_cast<std::uint64_t>(request.attribute));
@@ -162,18 +179,20 @@ Result<std::uint64_t> Machine::pointer_get_attribute(const PointerAttributeReque
 }
 
 Result<int> Machine::mem_get_handle_for_address_range(const RangeHandleRequest& request) {
-  TESSERA_TRY_ASSIGN(const Context* context, need_context());
   if (request.handle_type != dma_buf_handle) {
     return invalid(Reason::unknown_range_handle, request.handle_type);
   }
   if (!profile_.dma_buf) {
     return refuse(ErrorCode::not_supported, Reason::not_supported_here);
   }
-  if (request.size.is_zero() || !is_aligned(request.size, profile_.host_page) ||
+  // The range's form is looked at before the context, what lies there after it [h200].
+  if (request.address.is_null() || request.size.is_zero() ||
+      !is_aligned(request.size, profile_.host_page) ||
       !is_aligned(request.address, profile_.host_page)) {
     return invalid(Reason::range_not_page_aligned, request.address.value(), request.size.value(),
                    profile_.host_page.value());
   }
+  TESSERA_TRY_ASSIGN(const Context* context, need_context());
   TESSERA_TRY(resolve(*context, request.address, request.size, AccessFlags::none, Toucher::copy));
   const int descriptor = ::memfd_create("tessera-dma-buf", MFD_CLOEXEC);
   if (descriptor < 0) {

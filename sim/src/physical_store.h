@@ -35,6 +35,7 @@ struct Memory {
   std::uint32_t exports_made = 0;
   std::vector<std::uint32_t> exports_open;  // as far as is known
   bool is_foreign = false;                  // another process made it
+  bool hw_decompress = false;               // made for hardware decompression
 };
 
 struct MulticastBinding {

@@ -42,6 +42,24 @@ TESSERA_KEEPS(freed_after_free_async) {
   must(m->mem_free(must(m->mem_alloc(Bytes(16)))));
 }
 
+TESSERA_BREAKS(pitch_too_wide) {
+  static_cast<void>(
+      m->mem_alloc_pitch({.width = Bytes(~std::uint64_t{0}), .height = 1, .element_size = 4}));
+}
+TESSERA_KEEPS(pitch_too_wide) {
+  must(m->mem_free(
+      must(m->mem_alloc_pitch({.width = 1_KiB, .height = 2, .element_size = 4})).address));
+}
+
+TESSERA_BREAKS(free_async_managed) {
+  const DeviceAddress address = must(m->mem_alloc_managed({.size = 4_KiB}));
+  static_cast<void>(m->mem_free_async({.address = address}));
+  must(m->mem_free(address));
+}
+TESSERA_KEEPS(free_async_managed) {
+  must(m->mem_free(must(m->mem_alloc_managed({.size = 4_KiB}))));
+}
+
 TESSERA_BREAKS(free_inside_allocation) {
   static_cast<void>(m->mem_free(must(m->mem_alloc(1_MiB)) + 4_KiB));
 }

@@ -27,6 +27,17 @@ TESSERA_KEEPS(copy_no_access) {
   must(m.allow(address, 1));
   must(m.put(address));
 }
+TESSERA_BREAKS(copy_no_access_on_host) {
+  const DeviceAddress address = m.reserve(1);
+  must(m.map(address, 1, m.create(1, {.location = {.type = LocationType::host_numa}})));
+  static_cast<void>(m.put(address));
+}
+TESSERA_KEEPS(copy_no_access_on_host) {
+  const DeviceAddress address = m.reserve(1);
+  must(m.map(address, 1, m.create(1, {.location = {.type = LocationType::host_numa}})));
+  must(m.allow(address, 1));
+  must(m.put(address));
+}
 TEST(Validation, NamesThePeerThatLacksAccess) {
   RuleMachine m(h200(), ValidationMode::report);
   const DeviceAddress address = m.mapped(1);

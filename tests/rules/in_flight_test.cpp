@@ -19,6 +19,25 @@ TESSERA_KEEPS(unmap_in_flight) {
   must(m.unmap(address, 1));
 }
 
+TESSERA_BREAKS(free_in_flight) {
+  const DeviceAddress address = must(m->mem_alloc_async({.size = 1_KiB}));
+  must(m.launch(address));
+  static_cast<void>(m->mem_free(address));
+}
+TESSERA_KEEPS(free_in_flight) {
+  const DeviceAddress in_order = must(m->mem_alloc_async({.size = 1_KiB}));
+  must(m.launch(in_order));
+  must(m->mem_free_async({.address = in_order}));
+  const DeviceAddress address = must(m->mem_alloc_async({.size = 1_KiB}));
+  must(m.launch(address));
+  must(m->ctx_synchronize());
+  must(m->mem_free(address));
+  // Of other memory mem_free waits for the work.
+  const DeviceAddress plain = must(m->mem_alloc(1_KiB));
+  must(m.launch(plain));
+  must(m->mem_free(plain));
+}
+
 TESSERA_BREAKS(set_access_in_flight) {
   const DeviceAddress address = m.mapped(1);
   must(m.launch(address));

@@ -23,6 +23,22 @@ TESSERA_KEEPS(limit_unknown) {
   must(m->ctx_set_limit({.limit = ContextLimit::stack_size, .value = limit}));
 }
 
+TESSERA_BREAKS(limit_read_only) {
+  static_cast<void>(m->ctx_set_limit({.limit = ContextLimit::shmem_size, .value = 1_KiB}));
+}
+TESSERA_KEEPS(limit_read_only) {
+  must(m->ctx_get_limit(ContextLimit::shmem_size));
+  must(m->ctx_set_limit({.limit = ContextLimit::printf_fifo_size, .value = 1_MiB}));
+}
+
+TESSERA_BREAKS(limit_too_large) {
+  static_cast<void>(
+      m->ctx_set_limit({.limit = ContextLimit::max_l2_fetch_granularity, .value = 129_B}));
+}
+TESSERA_KEEPS(limit_too_large) {
+  must(m->ctx_set_limit({.limit = ContextLimit::max_l2_fetch_granularity, .value = 128_B}));
+}
+
 TESSERA_BREAKS(default_stream_destroyed) { static_cast<void>(m->stream_destroy({})); }
 TESSERA_KEEPS(default_stream_destroyed) { must(m->stream_synchronize({})); }
 

@@ -19,9 +19,9 @@ struct CheckedFile {
   const char* name;
   std::int32_t devices;
 };
-constexpr CheckedFile files[] = {{"single.vmm", 1},      {"dual.vmm", 2},
-                                 {"measured.vmm", 1},    {"random-101.vmm.gz", 1},
-                                 {"hard-303.vmm.gz", 1}, {"peer-505.vmm.gz", 2}};
+constexpr CheckedFile files[] = {
+    {"single.vmm", 1},        {"dual.vmm", 2},        {"measured.vmm", 1},   {"explored.vmm", 1},
+    {"random-101.vmm.gz", 1}, {"hard-303.vmm.gz", 1}, {"peer-505.vmm.gz", 2}};
 
 // Answers that no rule is about: something had run out, a fault had lost the contexts, or only
 // trying tells.
@@ -60,7 +60,8 @@ struct Agreement {
 void compare(const CheckedFile& file, const scenario::Case& one, const CheckedCase& checked,
              Agreement& agreement) {
   for (std::size_t i = 0; i < checked.calls.size(); ++i) {
-    const auto& [answer, findings] = checked.calls[i];
+    const auto& answer = checked.calls[i].answer;
+    const auto& findings = checked.calls[i].findings;
     ++agreement.calls;
     const auto place = [&, line = one.calls[i].line] {
       std::string text = std::string(file.name) + ":" + std::to_string(line) + " " + answer.text();
@@ -106,7 +107,7 @@ void expect_at_most(const std::vector<std::string>& places, std::size_t most) {
 
 TEST(RuleAgreement, WithTheRecordedH200) {
   const Agreement agreement = agreement_on("h200");
-  EXPECT_EQ(agreement.calls, 173'014U);
+  EXPECT_EQ(agreement.calls, 173'651U);
   expect_at_most(agreement.unnamed, 0);
   // Ranges whose end lies in the driver's own mappings, which set access finds there.
   expect_at_most(agreement.overdone, 23);

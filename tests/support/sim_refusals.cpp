@@ -38,6 +38,9 @@ World::World(const Profile& profile, const DriverLayer& make_layer)
   machine.map(mapping, 2, handle);
   must(machine.allow(mapping, 2));
   allocated = must(machine->mem_alloc(4_KiB));
+  if (profile.managed_memory) {
+    managed = must(machine->mem_alloc_managed({.size = 4_KiB}));
+  }
   unmapped = machine.create(1);
   released = machine.create(1);
   must(machine->mem_release(released));
@@ -104,6 +107,10 @@ const std::vector<RefusalTable>& refusal_tables() {
        }},
       {"HostMemory", host_memory_refusals,
        [](const Profile& profile) { return profile.host_locations; }},
+      {"Compression", compression_refusals,
+       [](const Profile& profile) { return profile.compression; }},
+      {"ManagedMemory", managed_memory_refusals,
+       [](const Profile& profile) { return profile.managed_memory; }},
       {"Imports", import_refusals,
        [](const Profile& profile) {
          return has_descriptors(profile) && !profile.quirks.reexport_imported;

@@ -51,6 +51,7 @@ struct World {
   DeviceAddress range;
   DeviceAddress mapping;
   DeviceAddress allocated;
+  DeviceAddress managed;  // null where the profile has none
   AllocationHandle handle;
   AllocationHandle unmapped;
   AllocationHandle released;
@@ -111,6 +112,8 @@ template <class T>
 [[nodiscard]] std::vector<Refusal> address_refusals();
 [[nodiscard]] std::vector<Refusal> create_refusals();
 [[nodiscard]] std::vector<Refusal> host_memory_refusals();
+[[nodiscard]] std::vector<Refusal> compression_refusals();
+[[nodiscard]] std::vector<Refusal> managed_memory_refusals();
 [[nodiscard]] std::vector<Refusal> without_windows_handles_refusals();
 [[nodiscard]] std::vector<Refusal> windows_handles_refusals();
 [[nodiscard]] std::vector<Refusal> handle_refusals();

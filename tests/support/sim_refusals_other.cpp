@@ -41,8 +41,15 @@ std::vector<Refusal> system_refusals() {
       TESSERA_REFUSAL(
           ctx_set_limit, "huge",
           w.driver.ctx_set_limit({.limit = ContextLimit::stack_size, .value = Bytes(huge)})),
+      TESSERA_REFUSAL(ctx_set_limit, "read only",
+                      w.driver.ctx_set_limit({.limit = ContextLimit::cig_enabled, .value = 1_B})),
+      TESSERA_REFUSAL(
+          ctx_set_limit, "unsupported",
+          w.driver.ctx_set_limit({.limit = ContextLimit::dev_runtime_sync_depth, .value = 1_B})),
       TESSERA_REFUSAL(ctx_get_limit, "unknown",
                       w.driver.ctx_get_limit(static_cast<ContextLimit>(99))),
+      TESSERA_REFUSAL(ctx_get_limit, "unsupported",
+                      w.driver.ctx_get_limit(ContextLimit::cig_shmem_fallback_enabled)),
   };
 }
 
@@ -117,6 +124,12 @@ std::vector<Refusal> other_refusals() {
       TESSERA_REFUSAL(
           launch_touch, "touch",
           w.driver.launch_touch({.address = w.mapping, .touch = static_cast<Touch>(9)})),
+  };
+}
+
+std::vector<Refusal> managed_memory_refusals() {
+  return {
+      TESSERA_REFUSAL(mem_free_async, "managed", w.driver.mem_free_async({.address = w.managed})),
   };
 }
 

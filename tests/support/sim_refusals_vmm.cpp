@@ -84,6 +84,13 @@ std::vector<Refusal> host_memory_refusals() {
   };
 }
 
+std::vector<Refusal> compression_refusals() {
+  return {
+      TESSERA_REFUSAL(mem_create, "decompression of what is compressed",
+                      w.create({.compression = Compression::generic, .usage = 2})),
+  };
+}
+
 std::vector<Refusal> without_windows_handles_refusals() {
   return {
       TESSERA_REFUSAL(mem_create, "Windows metadata", w.create({.win32_handle_metadata = &w})),

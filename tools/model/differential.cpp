@@ -205,9 +205,7 @@ bool Differential::is_as_new() const {
   }
   const ModelContext& home = *found;
   return !state.is_lost && alive == 1 && home.peers.empty() &&
-         home.limits[0] == profile_.stack_size.value() &&
-         home.limits[1] == profile_.printf_fifo_size.value() &&
-         home.limits[2] == profile_.malloc_heap_size.value() && state.work.empty() &&
+         home.limits == model_.initial_limits() && state.work.empty() &&
          home.all_end <= state.now && state.context_stack.size() == 1 &&
          state.context_stack.front() == primary_ && state.primary_references[0] == 1 &&
          state.reservations.empty() && state.legacy.empty() && state.heap_blocks.empty() &&

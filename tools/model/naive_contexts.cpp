@@ -4,6 +4,12 @@
 #include "model/naive_model.h"
 
 namespace tessera::model {
+namespace {
+
+constexpr std::int32_t shared_memory_attribute = 97;
+constexpr std::int32_t l2_attribute = 108;
+
+}  // namespace
 
 const ModelContext* NaiveModel::context_of(std::uint64_t handle) const noexcept {
   for (const ModelContext& context : state_.contexts) {
@@ -67,15 +73,33 @@ std::uint64_t NaiveModel::stack_share(std::uint64_t stack_size) const noexcept {
   return stack_size * profile_.resident_threads / block * block;
 }
 
+// An attribute of the device; zero where the profile has none.
+std::uint64_t NaiveModel::attribute_of(std::int32_t number) const {
+  const auto found = profile_.device_attributes.find(number);
+  return found == profile_.device_attributes.end() ? 0 : static_cast<std::uint64_t>(found->second);
+}
+
+// In such parts L2 is set aside.
+std::uint64_t NaiveModel::l2_tenth() const { return attribute_of(l2_attribute) / 10; }
+
+std::array<std::uint64_t, 10> NaiveModel::initial_limits() const {
+  return {profile_.stack_size.value(),
+          profile_.printf_fifo_size.value(),
+          profile_.malloc_heap_size.value(),
+          0,
+          2048,
+          64,
+          l2_tenth() * 3,
+          attribute_of(shared_memory_attribute)};
+}
+
 void NaiveModel::add_context(std::uint64_t handle, std::int32_t device, bool is_primary) {
   has_changed_ = true;
-  state_.contexts.push_back(
-      {.handle = handle,
-       .device = device,
-       .is_primary = is_primary,
-       .limits = {profile_.stack_size.value(), profile_.printf_fifo_size.value(),
-                  profile_.malloc_heap_size.value()},
-       .memory = profile_.context_static.value()});
+  state_.contexts.push_back({.handle = handle,
+                             .device = device,
+                             .is_primary = is_primary,
+                             .limits = initial_limits(),
+                             .memory = profile_.context_static.value()});
 }
 
 // All that a context has goes with it; what mem_create made stays.
@@ -223,27 +247,60 @@ ErrorCode NaiveModel::set_limit(const Op& op, const Arguments& arguments, const 
     return code;
   }
   ModelContext& context = *context_of(current_context());
-  if (op.choice > 2) {
+  const std::uint64_t value = arguments.extra;
+  const auto up_to = [](std::uint64_t number, std::uint64_t unit) {
+    const std::uint64_t rest = number % unit;
+    return rest == 0 ? number : number + (unit - rest);
+  };
+  switch (op.choice) {
+    case 0:
+      break;
+    case 1:
+      context.limits[1] =
+          std::min<std::uint64_t>(up_to(std::max<std::uint64_t>(value, 524'288), 256), 1ULL << 31U);
+      return ok;
+    case 2:
+      context.limits[2] = std::min<std::uint64_t>(
+          up_to(std::max<std::uint64_t>(value, 4'194'304), 65'536), 17'681'179'680);
+      return ok;
+    case 4:
+      context.limits[4] = std::clamp<std::uint64_t>(value, 32, 599'186);
+      return ok;
+    case 5:
+      if (value > 128) {
+        return ErrorCode::invalid_value;
+      }
+      context.limits[5] = value;
+      return ok;
+    case 6:
+      if (value > attribute_of(l2_attribute)) {
+        return ErrorCode::invalid_value;
+      }
+      context.limits[6] = value == 0 ? 0 : up_to(value, l2_tenth());
+      return ok;
+    case 7:
+    case 8:
+      return ErrorCode::not_permitted;
+    default:
+      return op.choice <= 9 ? ErrorCode::unsupported_limit : ErrorCode::invalid_value;
+  }
+  if (value > 523'264) {
     return ErrorCode::invalid_value;
   }
-  if (op.choice != 0) {
-    context.limits[op.choice] = arguments.extra;
+  const std::uint64_t rounded = up_to(value, 16);
+  const std::uint64_t before = up_to(context.limits[0], 16);
+  if (rounded == before) {
+    context.limits[0] = value;
+    has_changed_ = true;
     return ok;
   }
-  const std::uint64_t threads = profile_.resident_threads;
-  const std::uint64_t rounded = (arguments.extra + 15) / 16 * 16;
-  const bool overflows = rounded < arguments.extra || (threads != 0 && rounded > ~0ULL / threads);
-  const std::uint64_t all = (profile_.memory_total - profile_.memory_reserved).value();
-  if (overflows || stack_share(rounded) > all) {
-    return ErrorCode::invalid_value;
-  }
-  if (stack_share(rounded) > free_memory(context.device) + stack_share(context.limits[0])) {
+  if (stack_share(rounded) > free_memory(context.device) + stack_share(before)) {
     return ErrorCode::out_of_memory;
   }
   if (!outcome.is_ok() && profile_.contiguous_memory) {
     return ErrorCode::out_of_memory;
   }
-  context.memory += stack_share(rounded) - stack_share(context.limits[0]);
+  context.memory += stack_share(rounded) - stack_share(before);
   context.limits[0] = rounded;
   has_changed_ = true;
   return ok;
@@ -253,8 +310,7 @@ ErrorCode NaiveModel::get_limit(const Op& op) {
   if (const ErrorCode code = need_context(); code != ok) {
     return code;
   }
-  if (op.choice > 2) {
-    // Limits that CUDA has, and numbers that are none.
+  if (op.choice == 3 || op.choice >= 9) {
     return op.choice <= 9 ? ErrorCode::unsupported_limit : ErrorCode::invalid_value;
   }
   expect(context_of(current_context())->limits[op.choice]);

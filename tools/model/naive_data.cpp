@@ -115,7 +115,26 @@ void NaiveModel::read(const std::vector<Segment>& segments,
 // False: a fault.
 bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
   if (!can_do(context, work)) {
-    return false;
+    // Freed memory of a pool is still mapped while others have parts of its block.
+    const bool is_kernel = work.kind == WorkKind::touch_read || work.kind == WorkKind::touch_write;
+    if (!is_kernel && !profile_.quirks.copies_check_access) {
+      return false;
+    }
+    const auto can = [&](std::uint64_t address, AccessFlags needed) {
+      return resolve(context, address, work.size, needed,
+                     is_kernel ? Toucher::kernel : Toucher::copy, segments_);
+    };
+    const bool is_source =
+        work.kind == WorkKind::copy && can(work.address, AccessFlags::read_write);
+    std::uint64_t place = is_source ? work.source : work.address;
+    const std::uint64_t end = place + work.size;
+    for (const ModelBlock* block = block_at(place); block != nullptr; block = block_at(place)) {
+      if (block->end() >= end || block->kind == BlockKind::driver) {
+        return false;
+      }
+      place = block->end();
+    }
+    return is_in_heap(place);
   }
   switch (work.kind) {
     case WorkKind::fill:
@@ -162,7 +181,8 @@ ErrorCode NaiveModel::read_bytes(const Op& op, const Arguments& arguments) {
   if (const ErrorCode code = queue(work, 0, cost_of(Call::memcpy_dtoh_async, size)); code != ok) {
     return code;
   }
-  const ErrorCode code = wait_until(stream_end(*context, 0));
+  // Nothing is copied without waiting.
+  const ErrorCode code = work.size == 0 ? ok : wait_until(stream_end(*context, 0));
   std::uint64_t matching = 0;
   for (const std::byte byte : read_) {
     matching += byte == std::byte{op.value} ? 1U : 0U;
@@ -217,7 +237,7 @@ ErrorCode NaiveModel::judge_data(const Op& op, const Arguments& arguments) {
     return ok;
   }
   if (op.kind == OpKind::htod) {
-    return wait_until(stream_end(*context, 0));
+    return work.size == 0 ? ok : wait_until(stream_end(*context, 0));
   }
   // memset and dtod are followed by a synchronization.
   enter(Call::ctx_synchronize);

@@ -41,6 +41,13 @@ const ModelHeapBlock* NaiveModel::heap_block_around(const ModelLegacy& part) con
   return nullptr;
 }
 
+bool NaiveModel::is_in_heap(std::uint64_t address) const noexcept {
+  return std::any_of(state_.heap_blocks.begin(), state_.heap_blocks.end(),
+                     [&](const ModelHeapBlock& block) {
+                       return block.begin <= address && address - block.begin < block.size;
+                     });
+}
+
 bool NaiveModel::is_heap_block_empty(const ModelHeapBlock& block) const noexcept {
   return std::none_of(state_.legacy.begin(), state_.legacy.end(), [&](const ModelLegacy& part) {
     return part.begin >= block.begin && part.begin - block.begin < block.size;
@@ -207,7 +214,9 @@ ErrorCode NaiveModel::free_allocation(const Arguments& arguments, bool is_host) 
     return ErrorCode::illegal_address;
   }
   const std::uint64_t id = legacy->id;
-  wait_for_device(legacy->device);
+  if (legacy->kind != LegacyKind::pool) {
+    wait_for_device(legacy->device);
+  }
   free_legacy(id);
   if (!is_host) {
     trim_pools();
@@ -227,6 +236,9 @@ ErrorCode NaiveModel::free_in_order(const Arguments& arguments) {
     return ok;
   }
   ModelLegacy* legacy = legacy_at(arguments.address);
+  if (legacy != nullptr && legacy->kind == LegacyKind::managed) {
+    return ErrorCode::not_supported;
+  }
   if (legacy == nullptr || legacy->is_being_freed ||
       (legacy->kind != LegacyKind::pool && legacy->kind != LegacyKind::device)) {
     return ErrorCode::invalid_value;
@@ -249,11 +261,14 @@ ErrorCode NaiveModel::judge_allocation(const Op& op, const Arguments& arguments,
   constexpr std::array calls = {Call::mem_alloc, Call::mem_alloc_pitch, Call::mem_alloc_managed,
                                 Call::mem_alloc_async, Call::mem_host_alloc};
   enter(calls.at(static_cast<std::size_t>(op.kind) - static_cast<std::size_t>(OpKind::alloc)));
+  const std::uint64_t size = arguments.size;
+  if (op.kind == OpKind::alloc_managed && size == 0) {
+    return ErrorCode::invalid_value;
+  }
   if (const ErrorCode code = need_context(); code != ok) {
     return code;
   }
   ModelContext* context = context_of(current_context());
-  const std::uint64_t size = arguments.size;
   switch (op.kind) {
     case OpKind::alloc:
       return size == 0 ? ErrorCode::invalid_value
@@ -262,17 +277,16 @@ ErrorCode NaiveModel::judge_allocation(const Op& op, const Arguments& arguments,
       const std::uint64_t pitch = rounded_up(size, profile_.pitch_alignment.value());
       const std::uint64_t height = arguments.extra;
       const bool is_element = op.value == 4 || op.value == 8 || op.value == 16;
-      if (!is_element || size == 0 || height == 0 || pitch < size ||
-          pitch > std::numeric_limits<std::uint64_t>::max() / height) {
+      if (!is_element || size == 0 || height == 0 || pitch < size) {
         return ErrorCode::invalid_value;
+      }
+      if (pitch > std::numeric_limits<std::uint64_t>::max() / height) {
+        return ErrorCode::out_of_memory;
       }
       expect(outcome.value, pitch);
       return allocate(pitch * height, LegacyKind::device, *context, outcome);
     }
     case OpKind::alloc_managed:
-      if (size == 0) {
-        return ErrorCode::invalid_value;
-      }
       return profile_.managed_memory ? allocate_host(size, LegacyKind::managed, outcome)
                                      : ErrorCode::not_supported;
     case OpKind::alloc_async:

@@ -101,8 +101,14 @@ ErrorCode NaiveModel::unmap(const Arguments& arguments) {
     return ErrorCode::invalid_value;
   }
   if (wraps(arguments.address, arguments.size)) {
-    // Nothing lies between its ends.
-    return profile_.quirks.unmap_accepts_holes ? ok : ErrorCode::invalid_value;
+    // Nothing lies between its ends, which are no places inside a mapping.
+    const auto is_inside = [&](std::uint64_t place) {
+      const ModelBlock* block = block_at(place);
+      return block != nullptr && block->begin != place;
+    };
+    const bool is_nothing = profile_.quirks.unmap_accepts_holes && !is_inside(arguments.address) &&
+                            !is_inside(arguments.address + arguments.size);
+    return is_nothing ? ok : ErrorCode::invalid_value;
   }
   if (cuts_block(arguments.address, arguments.size)) {
     return ErrorCode::invalid_value;

@@ -159,16 +159,17 @@ ErrorCode NaiveModel::check_properties(const AllocationProperties& properties) c
       location.type == LocationType::host || location.type == LocationType::host_numa;
   const bool is_special =
       properties.compression != Compression::none || properties.gpu_direct_rdma_capable != 0;
-  const bool is_right = properties.type == AllocationType::pinned &&
-                        (properties.compression == Compression::none || profile_.compression) &&
-                        (types & known_types & ~takes) == 0 &&
-                        !(has_unknown && !profile_.quirks.ignores_unknown_handle_types) &&
-                        (on_device || (on_host && profile_.host_locations)) &&
-                        !(location.type == LocationType::host && (types & known_types) != 0) &&
-                        !(location.type == LocationType::host_numa &&
-                          (location.id < 0 || location.id >= profile_.host_numa_nodes)) &&
-                        !(on_host && is_special) &&
-                        !((properties.usage & 1U) != 0 && (is_special || types != 0));
+  const bool is_right =
+      properties.type == AllocationType::pinned &&
+      (properties.compression == Compression::none || profile_.compression) &&
+      (types & known_types & ~takes) == 0 &&
+      !(has_unknown && !profile_.quirks.ignores_unknown_handle_types) &&
+      (on_device || (on_host && profile_.host_locations)) &&
+      !(location.type == LocationType::host && (types & known_types) != 0) &&
+      !(location.type == LocationType::host_numa &&
+        (location.id < 0 || location.id >= profile_.host_numa_nodes)) &&
+      !(on_host && is_special) && !((properties.usage & 1U) != 0 && (is_special || types != 0)) &&
+      !((properties.usage & 2U) != 0 && properties.compression != Compression::none);
   return is_right ? ok : ErrorCode::invalid_value;
 }
 
@@ -200,14 +201,16 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
   }
   check_new_handle(outcome.value);
   has_changed_ = true;
-  ModelMemory memory = {.size = size, .properties = asked};
+  ModelMemory memory = {
+      .size = size, .properties = asked, .hw_decompress = (asked.usage & 2U) != 0};
   memory.properties.requested_handle_types = static_cast<HandleTypes>(types & known_types);
   memory.properties.usage = 0;
   if (asked.location.type == LocationType::host) {
     memory.properties.location = {.type = LocationType::host_numa, .id = 0};
   }
-  state_.handles.push_back(
-      {.value = outcome.value, .object = state_.memories.size(), .is_tile_pool = asked.usage != 0});
+  state_.handles.push_back({.value = outcome.value,
+                            .object = state_.memories.size(),
+                            .is_tile_pool = (asked.usage & 1U) != 0});
   state_.memories.push_back(std::move(memory));
   return ok;
 }

@@ -46,6 +46,7 @@ struct ModelMemory {
   bool is_alive = true;
   std::uint64_t size = 0;
   AllocationProperties properties;  // as reported
+  bool hw_decompress = false;
   Contents contents = {};
 };
 struct ModelBinding {
@@ -87,6 +88,7 @@ struct ModelBlock {
   std::array<AccessFlags, devices_max> access = {};
   AccessFlags host = AccessFlags::none;
   std::uint64_t legacy = 0;  // the id of a legacy allocation
+  bool sync_memops = false;
 
   [[nodiscard]] std::uint64_t end() const noexcept { return begin + size; }
   [[nodiscard]] bool is_accessible() const noexcept;
@@ -100,6 +102,7 @@ struct ModelLegacy {
   std::uint64_t context = 0;
   std::int32_t device = 0;
   bool is_being_freed = false;
+  bool sync_memops = false;
   Contents contents = {};
 };
 // A block that parts are cut from: of a context, or (context 0) of a device's pool.
@@ -114,8 +117,8 @@ struct ModelContext {
   std::int32_t device = 0;
   bool is_primary = false;
   bool is_alive = true;
-  std::array<std::uint64_t, 3> limits = {};  // by ContextLimit
-  std::uint64_t memory = 0;                  // what it takes of its device's
+  std::array<std::uint64_t, 10> limits = {};  // by ContextLimit
+  std::uint64_t memory = 0;                   // what it takes of its device's
   std::vector<std::uint64_t> peers = {};
   // When what was queued will have ended.
   std::uint64_t default_end = 0;
@@ -188,6 +191,8 @@ class NaiveModel {
   [[nodiscard]] ErrorCode expected_code() const noexcept { return code_; }
 
   [[nodiscard]] const ModelState& state() const noexcept { return state_; }
+  // What a new context's limits are, by ContextLimit.
+  [[nodiscard]] std::array<std::uint64_t, 10> initial_limits() const;
   [[nodiscard]] const sim::Profile& profile() const noexcept { return profile_; }
   [[nodiscard]] std::int32_t devices() const noexcept { return devices_; }
   // What the books must say, counted anew where something changed; else `books`, which the count
@@ -201,6 +206,7 @@ class NaiveModel {
   // Nothing to compare where `is_free`: the value is the driver's choice.
   [[nodiscard]] Outcome expected_attribute(std::uint64_t address, PointerAttribute attribute,
                                            bool& is_free) const;
+  [[nodiscard]] bool is_host_mapping(const ModelBlock& block) const;
   [[nodiscard]] Outcome expected_range(std::uint64_t address) const;
   [[nodiscard]] Outcome expected_properties(std::uint64_t handle) const;
   [[nodiscard]] std::uint64_t free_memory(std::int32_t device) const noexcept;
@@ -245,6 +251,10 @@ class NaiveModel {
   [[nodiscard]] bool is_device(std::int64_t device) const noexcept;
   [[nodiscard]] bool can_reach(std::int32_t from, std::int32_t to) const noexcept;
   [[nodiscard]] std::uint64_t stack_share(std::uint64_t stack_size) const noexcept;
+  [[nodiscard]] std::uint64_t attribute_of(std::int32_t number) const;
+  [[nodiscard]] std::uint64_t l2_tenth() const;
+  void set_sync_memops(std::uint64_t address);
+  [[nodiscard]] bool is_in_heap(std::uint64_t address) const noexcept;
   void forget_program();
   void add_context(std::uint64_t handle, std::int32_t device, bool is_primary);
   void end_context(ModelContext& context);

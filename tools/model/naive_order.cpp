@@ -223,10 +223,13 @@ ErrorCode NaiveModel::judge_order(const Op& op, const Arguments& arguments,
     case OpKind::event_create: {
       const bool is_stream = op.kind == OpKind::stream_create;
       enter(is_stream ? Call::stream_create : Call::event_create);
+      const bool is_known = is_stream ? op.choice <= 1 : op.choice <= 7 && (op.choice & 6U) != 4;
+      if (is_stream && !is_known) {
+        return ErrorCode::invalid_value;
+      }
       if (const ErrorCode code = need_context(); code != ok) {
         return code;
       }
-      const bool is_known = is_stream ? op.choice <= 1 : op.choice <= 7 && (op.choice & 6U) != 4;
       if (!is_known) {
         return ErrorCode::invalid_value;
       }

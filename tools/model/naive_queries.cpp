@@ -15,9 +15,17 @@ std::uint64_t signed_value(std::int32_t value) noexcept {
 
 }  // namespace
 
+bool NaiveModel::is_host_mapping(const ModelBlock& block) const {
+  if (block.kind != BlockKind::mapping || state_.handles[block.handle].is_multicast) {
+    return false;
+  }
+  const ModelMemory& memory = state_.memories[state_.handles[block.handle].object];
+  return memory.properties.location.type == LocationType::host_numa;
+}
+
 // The mapping with access, or the allocation.
 Outcome NaiveModel::expected_range(std::uint64_t address) const {
-  if (const ErrorCode code = check_current(); code != ok) {
+  if (const ErrorCode code = need_context(); code != ok) {
     return {.code = code};
   }
   const ModelBlock* block = block_at(address);
@@ -26,8 +34,11 @@ Outcome NaiveModel::expected_range(std::uint64_t address) const {
       (block->kind == BlockKind::legacy ||
        (block->kind == BlockKind::mapping &&
         block->access[static_cast<std::size_t>(current_device())] != AccessFlags::none));
-  return is_seen ? Outcome{.value = block->begin, .second = block->size}
-                 : Outcome{.code = ErrorCode::not_found};
+  if (!is_seen) {
+    return {.code = ErrorCode::not_found};
+  }
+  // Of host memory only the size is told.
+  return {.value = is_host_mapping(*block) ? 0 : block->begin, .second = block->size};
 }
 
 Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute attribute,
@@ -38,7 +49,7 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
   is_free = attribute == PointerAttribute::buffer_id ||
             attribute == PointerAttribute::memory_block_id ||
             attribute == PointerAttribute::mempool_handle;
-  if (block == nullptr || block->kind == BlockKind::driver || number < 1 || number > 20) {
+  if (block == nullptr || block->kind == BlockKind::driver || number < 1 || number > 21) {
     return refused;
   }
   const bool is_mapping = block->kind == BlockKind::mapping;
@@ -62,6 +73,9 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
     case PointerAttribute::memory_type:
       return {.value = lies_on_host ? on_host : on_device};
     case PointerAttribute::device_pointer:
+      if (flags == AccessFlags::none && current_context() == 0) {
+        return {.code = ErrorCode::invalid_context};
+      }
       return flags == AccessFlags::none ? refused : Outcome{.value = address};
     case PointerAttribute::host_pointer: {
       const bool can = is_mapping ? block->host != AccessFlags::none
@@ -71,10 +85,19 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
     case PointerAttribute::p2p_tokens:
       return lies_on_host ? refused : Outcome();
     case PointerAttribute::sync_memops:
+      return {.value =
+                  (is_mapping ? block->sync_memops : legacy->sync_memops || is(LegacyKind::managed))
+                      ? 1U
+                      : 0U};
     case PointerAttribute::is_managed:
       return {.value = is(LegacyKind::managed) ? 1U : 0U};
     case PointerAttribute::device_ordinal:
       return {.value = signed_value(is_mapping ? properties.location.id : legacy->device)};
+    case PointerAttribute::is_hw_decompress_capable:
+      if (is_mapping) {
+        return {.value = !handle->is_multicast && state_.memories[handle->object].hw_decompress};
+      }
+      [[fallthrough]];
     case PointerAttribute::is_legacy_cuda_ipc_capable:
       return {.value = is(LegacyKind::device) ? 1U : 0U};
     case PointerAttribute::range_start_addr:
@@ -112,6 +135,19 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
   }
 }
 
+void NaiveModel::set_sync_memops(std::uint64_t address) {
+  for (ModelBlock& block : state_.blocks) {
+    if (block.begin <= address && address < block.end() && block.kind == BlockKind::mapping) {
+      block.sync_memops = true;
+    }
+  }
+  for (ModelLegacy& legacy : state_.legacy) {
+    if (legacy.begin <= address && address - legacy.begin < legacy.size) {
+      legacy.sync_memops = true;
+    }
+  }
+}
+
 ErrorCode NaiveModel::judge_query(const Op& op, const Arguments& arguments) {
   switch (op.kind) {
     case OpKind::mem_info: {
@@ -133,6 +169,10 @@ ErrorCode NaiveModel::judge_query(const Op& op, const Arguments& arguments) {
           expected_attribute(arguments.address, static_cast<PointerAttribute>(op.choice), is_free);
       if (!is_free) {
         expect(expected.value);
+      }
+      if (expected.code == ok &&
+          static_cast<PointerAttribute>(op.choice) == PointerAttribute::p2p_tokens) {
+        set_sync_memops(arguments.address);
       }
       return expected.code;
     }

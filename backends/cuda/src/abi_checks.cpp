@@ -176,6 +176,10 @@ TESSERA_SAME(PointerAttribute::mempool_handle, CU_POINTER_ATTRIBUTE_MEMPOOL_HAND
 TESSERA_SAME(PointerAttribute::mapping_size, CU_POINTER_ATTRIBUTE_MAPPING_SIZE);
 TESSERA_SAME(PointerAttribute::mapping_base_addr, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR);
 TESSERA_SAME(PointerAttribute::memory_block_id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID);
+#if CUDA_VERSION >= 12080
+TESSERA_SAME(PointerAttribute::is_hw_decompress_capable,
+             CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE);
+#endif
 
 TESSERA_SAME(StreamFlags::blocking, CU_STREAM_DEFAULT);
 TESSERA_SAME(StreamFlags::non_blocking, CU_STREAM_NON_BLOCKING);
@@ -187,6 +191,16 @@ TESSERA_SAME(EventFlags::disable_timing, CU_EVENT_DISABLE_TIMING);
 TESSERA_SAME(ContextLimit::stack_size, CU_LIMIT_STACK_SIZE);
 TESSERA_SAME(ContextLimit::printf_fifo_size, CU_LIMIT_PRINTF_FIFO_SIZE);
 TESSERA_SAME(ContextLimit::malloc_heap_size, CU_LIMIT_MALLOC_HEAP_SIZE);
+TESSERA_SAME(ContextLimit::dev_runtime_sync_depth, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH);
+TESSERA_SAME(ContextLimit::dev_runtime_pending_launch_count,
+             CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT);
+TESSERA_SAME(ContextLimit::max_l2_fetch_granularity, CU_LIMIT_MAX_L2_FETCH_GRANULARITY);
+TESSERA_SAME(ContextLimit::persisting_l2_cache_size, CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
+#if CUDA_VERSION >= 12050
+TESSERA_SAME(ContextLimit::shmem_size, CU_LIMIT_SHMEM_SIZE);
+TESSERA_SAME(ContextLimit::cig_enabled, CU_LIMIT_CIG_ENABLED);
+TESSERA_SAME(ContextLimit::cig_shmem_fallback_enabled, CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED);
+#endif
 
 static_assert(RangeHandleRequest{}.handle_type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
 

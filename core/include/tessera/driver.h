@@ -81,8 +81,10 @@ class Driver {
   // peer_access_unsupported (not a peer, or the same device [h200]), peer_access_already_enabled,
   // invalid_value.
   virtual Status ctx_enable_peer_access(const PeerAccessRequest& request) = 0;
-  // Sets (rounded up, the stack to 16 bytes) or reads a limit of the current context.
-  // ERRORS: unsupported_limit; invalid_value (also no such limit [h200]); out_of_memory.
+  // Sets (rounded up, the stack to 16 bytes; raised to the least there is) or reads a limit of the
+  // current context [h200: most are rounded and capped, a stack or an L2 size beyond the most is
+  // refused]. ERRORS: unsupported_limit; not_permitted (it can only be read); invalid_value (also
+  // no such limit [h200]); out_of_memory.
   virtual Status ctx_set_limit(const SetLimitRequest& request) = 0;
   virtual Result<Bytes> ctx_get_limit(ContextLimit limit) = 0;
 
@@ -156,7 +158,8 @@ class Driver {
   // Memory that host and devices reach. ERRORS: invalid_value, not_supported, out_of_memory.
   virtual Result<DeviceAddress> mem_alloc_managed(const AllocManagedRequest& request) = 0;
   // Frees what mem_alloc, mem_alloc_pitch, mem_alloc_managed or mem_alloc_async gave; waits for the
-  // device's work [h200]. Null is harmless. ERRORS: invalid_value.
+  // device's work [h200], but not for memory of mem_alloc_async. VALID: no work uses such memory
+  // any more. Null is harmless. ERRORS: invalid_value.
   virtual Status mem_free(DeviceAddress address) = 0;
   // In the stream's order, from the device's pool; usable in that stream at once. VALID: size > 0;
   // size zero gives null [h200]. ERRORS: not_supported, out_of_memory.
@@ -174,9 +177,11 @@ class Driver {
 
   // Free and total memory of the current context's device; needs a context.
   virtual Result<MemoryInfo> mem_get_info() = 0;
-  // The allocation, or the mapping with access, around an address. ERRORS: not_found.
+  // The allocation, or the mapping with access, around an address; needs a context [h200]. Of a
+  // mapping of host memory the begin is null [h200]. ERRORS: not_found.
   virtual Result<AddressRange> mem_get_address_range(DeviceAddress address) = 0;
-  // The attribute's value; addresses and handles as numbers, signed ones sign-extended.
+  // The attribute's value; addresses and handles as numbers, signed ones sign-extended. Asking for
+  // p2p_tokens sets sync_memops of the mapping or the allocation [h200].
   // ERRORS: invalid_value (nothing known at that address, or not this of it); not_supported.
   virtual Result<std::uint64_t> pointer_get_attribute(const PointerAttributeRequest& request) = 0;
   // A dma-buf descriptor for a range of device memory; the caller closes it. VALID: host-page

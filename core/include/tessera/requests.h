@@ -236,6 +236,7 @@ enum class PointerAttribute : std::uint32_t {
   mapping_size = 18,
   mapping_base_addr = 19,
   memory_block_id = 20,
+  is_hw_decompress_capable = 21,
 };
 
 struct PointerAttributeRequest {
@@ -320,6 +321,13 @@ enum class ContextLimit : std::uint32_t {
   stack_size = 0,
   printf_fifo_size = 1,
   malloc_heap_size = 2,
+  dev_runtime_sync_depth = 3,  // not on devices of today: unsupported_limit [h200]
+  dev_runtime_pending_launch_count = 4,
+  max_l2_fetch_granularity = 5,
+  persisting_l2_cache_size = 6,
+  shmem_size = 7,                  // can only be read [h200]
+  cig_enabled = 8,                 // can only be read [h200]
+  cig_shmem_fallback_enabled = 9,  // unsupported_limit [h200]
 };
 struct SetLimitRequest {
   ContextLimit limit;

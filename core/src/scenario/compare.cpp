@@ -48,6 +48,17 @@ bool alignment_agrees(const Operation& operation, std::string_view expected, std
   return number_of(got) >= promised;
 }
 
+// The begin of a range as a distance from a place in it. Where no begin is told, it is null, and
+// the distance says only where the place lies.
+bool begin_agrees(const Answer& expected, const Answer& got) {
+  const auto is_untold = [](const Answer& answer) {
+    const std::string_view distance = answer.find("rel").value_or("");
+    return distance.starts_with('-') &&
+           number_of(distance.substr(1)) >= number_of(answer.find("size").value_or("0"));
+  };
+  return is_untold(expected) ? is_untold(got) : got.find("rel") == expected.find("rel");
+}
+
 // `[call:RESULT ...]`: the calls that both name.
 bool child_agrees(std::string_view expected, std::string_view got) {
   const auto inside = [](std::string_view text) {
@@ -91,6 +102,8 @@ bool agrees(const Call& call, const Answer& got, const CompareOptions& options) 
       same = false;
     } else if (extra.key == "aligned") {
       same = same && alignment_agrees(call.operation, extra.value, *value, options.granule);
+    } else if (extra.key == "rel" && std::holds_alternative<AddressRangeOf>(call.operation)) {
+      same = same && begin_agrees(expected, got);
     } else if (extra.key == "child") {
       same = same && child_agrees(extra.value, *value);
     } else {

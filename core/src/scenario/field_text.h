@@ -115,7 +115,8 @@ struct Names<PointerAttribute> {
       Name{"mempool", PointerAttribute::mempool_handle},
       Name{"mapping_size", PointerAttribute::mapping_size},
       Name{"mapping_base", PointerAttribute::mapping_base_addr},
-      Name{"block_id", PointerAttribute::memory_block_id}};
+      Name{"block_id", PointerAttribute::memory_block_id},
+      Name{"hw_decompress", PointerAttribute::is_hw_decompress_capable}};
 };
 
 // --- Reading ---

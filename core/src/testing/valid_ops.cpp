@@ -1,5 +1,6 @@
 // Operations that should succeed, as far as the sketch knows.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "testing/maker.h"
@@ -13,6 +14,10 @@ Place at(SlotKind base, unsigned slot, int granules = 0, int bytes = 0) noexcept
           .granules = static_cast<std::int8_t>(granules),
           .bytes = static_cast<std::int8_t>(bytes)};
 }
+
+// Those of which any value may be set, and those that can be read.
+constexpr std::array<std::uint8_t, 4> settable_limits = {0, 1, 2, 4};
+constexpr std::array<std::uint8_t, 8> readable_limits = {0, 1, 2, 4, 5, 6, 7, 8};
 
 }  // namespace
 
@@ -243,7 +248,7 @@ bool ProgramGenerator::Maker::draw_valid_query(Op& op) {
   if (op.kind == OpKind::mem_info) {
     return true;
   }
-  op.choice = static_cast<std::uint8_t>(op.kind == OpKind::attribute ? choices_.between(1, 20) : 0);
+  op.choice = static_cast<std::uint8_t>(op.kind == OpKind::attribute ? choices_.between(1, 21) : 0);
   return draw_touched(op.place, false);
 }
 
@@ -340,11 +345,11 @@ bool ProgramGenerator::Maker::draw_valid_context(Op& op) {
     case OpKind::peer_enable:
       return devices > 1;
     case OpKind::limit_set:
-      op.choice = static_cast<std::uint8_t>(choices_.below(3));
+      op.choice = settable_limits[choices_.below(settable_limits.size())];
       op.extra = plain_bytes(static_cast<std::int16_t>(choices_.between(1, 2000)));
       return true;
     case OpKind::limit_get:
-      op.choice = static_cast<std::uint8_t>(choices_.below(3));
+      op.choice = readable_limits[choices_.below(readable_limits.size())];
       return true;
     default:
       return true;

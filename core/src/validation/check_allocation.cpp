@@ -31,9 +31,19 @@ void check_free(Inspection& look, DeviceAddress address) {
   }
   if (const LiveAllocation* found = look.objects.allocation_at(address)) {
     if (found->range.begin() != address || !frees(look.by.call, found->kind)) {
-      look.report(RuleId::free_inside_allocation,
+      const bool is_managed =
+          found->kind == OtherMemory::managed && look.by.call == Call::mem_free_async;
+      look.report(is_managed ? RuleId::free_async_managed : RuleId::free_inside_allocation,
                   {address.value(), found->range.begin().value(), found->range.size().value()},
                   found->made);
+      return;
+    }
+    const PendingWork* work = look.by.call == Call::mem_free && found->kind == OtherMemory::pool
+                                  ? look.work.in_flight(found->range)
+                                  : nullptr;
+    if (work != nullptr) {
+      look.report(RuleId::free_in_flight, {address.value(), 0, work->queued.call_number},
+                  work->queued);
     }
     return;
   }
@@ -64,6 +74,11 @@ TESSERA_CHECK_CALL(mem_alloc_pitch) {
   const auto element = request.element_size;
   if (element != 4 && element != 8 && element != 16) {
     look.report(RuleId::pitch_element_size, {element});
+    return;
+  }
+  constexpr std::uint64_t pitch_alignment = 512;  // [h200]
+  if (request.width.value() > ~std::uint64_t{0} - (pitch_alignment - 1)) {
+    look.report(RuleId::pitch_too_wide, {request.width.value()});
     return;
   }
   check_size(look, RuleId::alloc_size_zero, request.width.is_zero() || request.height == 0);

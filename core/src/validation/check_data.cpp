@@ -36,6 +36,12 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
     return true;
   }
   const bool is_kernel = look.by.call == Call::launch_touch;
+  const bool is_on_host =
+      mapping.memory != no_memory &&
+      look.objects.memory(mapping.memory).properties.location.type != LocationType::device;
+  if (is_on_host && !is_kernel && mapping.readers == 0) {
+    return look.report(RuleId::copy_no_access_on_host, {at.value()}, mapping.made);
+  }
   return look.report(is_kernel ? RuleId::launch_no_access : RuleId::copy_no_access,
                      {at.value(), number(device->value()), number_of(mapping.access_of(*device))},
                      mapping.made);
@@ -205,6 +211,10 @@ TESSERA_CHECK_ANSWER(memset_d8_async) {
 
 TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
   constexpr Bytes least_host_page(4096);
+  if (request.address.is_null()) {
+    look.report(RuleId::range_handle_not_mapped, {0, request.size.value(), 0});
+    return;
+  }
   if (request.size.is_zero() || !is_aligned(request.address, least_host_page) ||
       !is_aligned(request.size, least_host_page)) {
     look.report(RuleId::range_handle_unaligned,

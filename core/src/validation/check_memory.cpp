@@ -12,6 +12,7 @@ constexpr Bytes alignment_max(1ULL << 57U);
 constexpr std::uint32_t known_export_types = 1U | 2U | 4U | 8U;
 constexpr std::uint32_t windows_export_types = 2U | 4U;
 constexpr std::uint16_t tile_pool_usage = 1;
+constexpr std::uint16_t hw_decompress_usage = 2;
 
 bool check_export_types(Inspection& look, const AllocationProperties& properties) {
   const auto types = static_cast<std::uint32_t>(properties.requested_handle_types);
@@ -42,9 +43,12 @@ bool check_plain(Inspection& look, const AllocationProperties& properties) {
   const bool has_extra =
       properties.compression != Compression::none || properties.gpu_direct_rdma_capable != 0;
   const bool has_types = is_tile_pool && types != 0;
+  const bool has_compression =
+      (properties.usage & hw_decompress_usage) != 0 && properties.compression != Compression::none;
   const bool has_metadata =
       properties.win32_handle_metadata != nullptr && (types & windows_export_types) == 0;
-  if (((is_tile_pool || !is_on_device) && has_extra) || has_types || has_metadata) {
+  if (((is_tile_pool || !is_on_device) && has_extra) || has_types || has_compression ||
+      has_metadata) {
     return look.report(
         RuleId::create_properties_conflict,
         {properties.usage, number_of(properties.compression), properties.gpu_direct_rdma_capable});

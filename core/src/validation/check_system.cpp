@@ -3,9 +3,25 @@
 namespace tessera::validation {
 namespace {
 
-void limit_is_known(Inspection& look, ContextLimit limit) {
-  if (limit > ContextLimit::malloc_heap_size) {
-    look.report(RuleId::limit_unknown, {static_cast<std::uint64_t>(limit)});
+bool limit_is_known(Inspection& look, ContextLimit limit) {
+  const bool is_known =
+      limit <= ContextLimit::cig_enabled && limit != ContextLimit::dev_runtime_sync_depth;
+  return is_known || look.report(RuleId::limit_unknown, {number_of(limit)});
+}
+
+// Zero: there is none.
+std::uint64_t most_of(Inspection& look, ContextLimit limit) {
+  switch (limit) {
+    case ContextLimit::stack_size:
+      return 523'264;  // [h200]: 512 KiB less 1 KiB
+    case ContextLimit::max_l2_fetch_granularity:
+      return 128;
+    case ContextLimit::persisting_l2_cache_size: {
+      const auto device = look.device_of(look.objects.current_context().value_or(ContextHandle()));
+      return device ? look.facts.persisting_l2_cache_size(*device).value_or(0) : 0;
+    }
+    default:
+      return 0;
   }
 }
 
@@ -57,7 +73,17 @@ TESSERA_CHECK_CALL(ctx_set_current) {
   }
 }
 
-TESSERA_CHECK_CALL(ctx_set_limit) { limit_is_known(look, request.limit); }
+TESSERA_CHECK_CALL(ctx_set_limit) {
+  if (!limit_is_known(look, request.limit)) {
+    return;
+  }
+  const std::uint64_t most = most_of(look, request.limit);
+  if (request.limit >= ContextLimit::shmem_size) {
+    look.report(RuleId::limit_read_only, {number_of(request.limit)});
+  } else if (most != 0 && request.value.value() > most) {
+    look.report(RuleId::limit_too_large, {number_of(request.limit), request.value.value(), most});
+  }
+}
 TESSERA_CHECK_CALL(ctx_get_limit) { limit_is_known(look, request); }
 
 TESSERA_CHECK_CALL(ctx_enable_peer_access) {

@@ -32,6 +32,8 @@ void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
     case Call::mem_free_async:
     case Call::mem_host_alloc:
     case Call::mem_get_info:
+    case Call::mem_get_address_range:
+    case Call::mem_get_handle_for_address_range:
     case Call::ctx_synchronize:
     case Call::ctx_enable_peer_access:
     case Call::ctx_set_limit:

@@ -8,6 +8,7 @@ constexpr std::int32_t posix_descriptor_supported = 103;
 constexpr std::int32_t win32_supported = 104;
 constexpr std::int32_t win32_kmt_supported = 105;
 constexpr std::int32_t compression_supported = 107;
+constexpr std::int32_t persisting_l2_cache_size_max = 108;
 constexpr std::int32_t fabric_supported = 128;
 
 }  // namespace
@@ -75,6 +76,11 @@ std::optional<HandleTypes> Facts::export_types(DeviceOrdinal device) {
 std::optional<bool> Facts::compression(DeviceOrdinal device) {
   const auto value = attribute(device, compression_supported);
   return value ? std::optional(*value != 0) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Facts::persisting_l2_cache_size(DeviceOrdinal device) {
+  const auto value = attribute(device, persisting_l2_cache_size_max);
+  return value && *value >= 0 ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
 }
 
 std::optional<ContextHandle> Facts::current_context() {

@@ -25,6 +25,8 @@ class Facts {
   // The export types and whether there is compression, by the device's attributes.
   [[nodiscard]] std::optional<HandleTypes> export_types(DeviceOrdinal device);
   [[nodiscard]] std::optional<bool> compression(DeviceOrdinal device);
+  // The most that the limit of that name can be.
+  [[nodiscard]] std::optional<std::uint64_t> persisting_l2_cache_size(DeviceOrdinal device);
   // The thread's current context; not kept.
   [[nodiscard]] std::optional<ContextHandle> current_context();
 

@@ -39,7 +39,7 @@ WorkTracker::Clock proof_of(layers::CallTag<call>, const LiveObjects& objects, W
   }
 }
 
-// mem_free waits for all work of the device [h200]: what that proves.
+// mem_free waits for all work of the device, but for memory of a pool [h200]: what that proves.
 [[nodiscard]] WorkTracker::Clock proof_of_free(const LiveObjects& objects, const WorkTracker& work,
                                                ContextHandle context);
 

@@ -46,6 +46,16 @@ TEST(Compare, TakesAlignmentFromWhatWasAskedUp) {
   EXPECT_FALSE(agrees_with("alloc p0 size=1 => OK aligned=512", "OK"));
 }
 
+TEST(Compare, TakesAnyDistanceToABeginThatIsNotTold) {
+  EXPECT_TRUE(agrees_with("addrrange r0+9 => OK rel=-9 size=64", "OK rel=-9 size=64"));
+  EXPECT_FALSE(agrees_with("addrrange r0+9 => OK rel=-9 size=64", "OK rel=-8 size=64"));
+  EXPECT_FALSE(agrees_with("addrrange r0+9 => OK rel=-9 size=64", "OK size=64"));
+  // Null is as far below as the place is high.
+  EXPECT_TRUE(agrees_with("addrrange r0+9 => OK rel=-70000 size=64", "OK rel=-90000 size=64"));
+  EXPECT_FALSE(agrees_with("addrrange r0+9 => OK rel=-70000 size=64", "OK rel=-9 size=64"));
+  EXPECT_FALSE(agrees_with("addrrange r0+9 => OK rel=-9 size=64", "OK rel=-70000 size=64"));
+}
+
 TEST(Compare, LooksAtUsedMemoryOnlyInSerialCases) {
   EXPECT_TRUE(agrees_with("meminfo => OK used_delta=1", "OK used_delta=2"));
   EXPECT_FALSE(agrees_with("meminfo => OK used_delta=1", "OK used_delta=2", true));

@@ -18,9 +18,8 @@ constexpr DeviceOrdinal device1(1);
 
 Context limits() {
   Context defaults;
-  defaults.stack_size = Bytes(1024);
-  defaults.malloc_heap_size = Bytes(8192);
-  defaults.printf_fifo_size = Bytes(4096);
+  defaults.limits[0] = Bytes(1024);
+  defaults.limits[2] = Bytes(8192);
   return defaults;
 }
 
@@ -70,9 +69,7 @@ TEST_F(PrimaryContext, IsNotMadeCurrentByRetain) {
 
 TEST_F(PrimaryContext, StartsWithTheDefaultLimits) {
   const Context* context = contexts_.retain_primary(device1).context;
-  EXPECT_EQ(context->stack_size, Bytes(1024));
-  EXPECT_EQ(context->malloc_heap_size, Bytes(8192));
-  EXPECT_EQ(context->printf_fifo_size, Bytes(4096));
+  EXPECT_EQ(context->limits, limits().limits);
   EXPECT_TRUE(context->peers_enabled.empty());
 }
 
@@ -116,11 +113,11 @@ TEST_F(PrimaryContext, StaysInactiveAfterResetUntilRetained) {
   Context* context = contexts_.retain_primary(device0).context;
   const ContextHandle handle = context->handle;
   ASSERT_TRUE(contexts_.set_current(handle));
-  context->stack_size = Bytes(1 << 20);
+  context->limits[0] = Bytes(1 << 20);
 
   const std::optional<Context> destroyed = contexts_.reset_primary(device0);
   ASSERT_TRUE(destroyed.has_value());
-  EXPECT_EQ(destroyed->stack_size, Bytes(1 << 20));
+  EXPECT_EQ(destroyed->limits[0], Bytes(1 << 20));
   EXPECT_FALSE(contexts_.reset_primary(device0).has_value()) << "again";
 
   EXPECT_EQ(contexts_.primary(device0), nullptr);
@@ -132,7 +129,7 @@ TEST_F(PrimaryContext, StaysInactiveAfterResetUntilRetained) {
   const auto retained = contexts_.retain_primary(device0);
   EXPECT_TRUE(retained.is_new);
   EXPECT_EQ(contexts_.current(), retained.context);
-  EXPECT_EQ(retained.context->stack_size, Bytes(1024));
+  EXPECT_EQ(retained.context->limits[0], Bytes(1024));
 }
 
 TEST_F(PrimaryContext, KeepsItsReferencesAcrossReset) {
