@@ -7,11 +7,11 @@
 
 namespace tessera::tools {
 
-std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const RunOptions& options,
-                                Bytes granule, std::vector<CaseOutcome>& outcomes) {
-  if (!uses_workers(options) || options.batch == 1) {
-    return 0;
-  }
+namespace {
+
+// Runs those that differ again, each in a process of its own, so many at once.
+std::size_t run_differing_again(const std::vector<scenario::Case>& cases, RunOptions options,
+                                int jobs, Bytes granule, std::vector<CaseOutcome>& outcomes) {
   std::vector<std::size_t> indexes;
   std::vector<scenario::Case> again;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -25,9 +25,9 @@ std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const 
   if (again.empty()) {
     return 0;
   }
-  RunOptions alone = options;
-  alone.batch = 1;
-  auto run = run_in_workers(again, alone);
+  options.batch = 1;
+  options.jobs = jobs;
+  auto run = run_in_workers(again, options);
   auto* second = std::get_if<std::vector<CaseOutcome>>(&run);
   if (second == nullptr) {
     return 0;
@@ -36,6 +36,20 @@ std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const 
     outcomes[indexes[i]] = std::move((*second)[i]);
   }
   return indexes.size();
+}
+
+}  // namespace
+
+std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const RunOptions& options,
+                                Bytes granule, std::vector<CaseOutcome>& outcomes) {
+  if (!uses_workers(options) || options.batch == 1) {
+    return 0;
+  }
+  const std::size_t count = run_differing_again(cases, options, options.jobs, granule, outcomes);
+  if (options.jobs > 1) {
+    run_differing_again(cases, options, 1, granule, outcomes);
+  }
+  return count;
 }
 
 }  // namespace tessera::tools

@@ -9,8 +9,9 @@
 namespace tessera::tools {
 
 // What a process did before can show in a case although all of it is undone: where the next
-// reservation lies, for one. A case that differs is therefore run again in a process of its own,
-// and that answer counts. Gives the number of such cases.
+// reservation lies, for one; and what processes beside it do shows in the memory that is free. A
+// case that differs is therefore run again in a process of its own, and if need be once more with
+// none beside it; that answer counts. Gives the number of cases that were run again.
 std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const RunOptions& options,
                                 Bytes granule, std::vector<CaseOutcome>& outcomes);
 

@@ -1,6 +1,7 @@
 #include "defined_program.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -11,56 +12,276 @@
 namespace tessera::tools {
 namespace {
 
+using testing::Arguments;
 using testing::Op;
 using testing::OpKind;
 using testing::Program;
+using testing::SlotKind;
 
-// A kernel's time is so many units of 10 us: 10 ms and more, longer than a hundred calls.
-constexpr int launch_units_min = 1000;
+// A kernel's time is so many units of 10 us: 40 ms and more, longer than a hundred calls and than
+// the first one that makes the driver start something, such as a pool.
+constexpr int launch_units_min = 4000;
 constexpr int launch_units_factor = 50;
 constexpr int launch_units_max = 100;
 
-// Which operations crash a real driver; all false: none.
-std::vector<bool> crashing(const Program& program, const sim::Profile& profile,
-                           std::int32_t devices) {
-  std::vector<bool> crashes(program.ops.size());
-  std::size_t at = 0;
-  sim::SimDriver simulator(profile, {.devices = devices});
-  ValidatingDriver driver(&simulator,
-                          {.on_finding =
-                               [&](const Finding& finding) {
-                                 if (rule_of(finding.rule).consequence == Consequence::crashes) {
-                                   crashes[at] = true;
-                                 }
-                               },
-                           .portability = false,
-                           .findings_max = 0});
-  testing::ProgramRunner runner(driver, profile.granularity_minimum);
-  if (runner.begin()) {
-    for (; at < program.ops.size(); ++at) {
-      static_cast<void>(runner.run(program.ops[at]));
+// Below this nothing is ever mapped: every driver refuses it.
+constexpr DeviceAddress near_null_end(0x1'0000'0000);
+
+// Whether the driver makes memory among the reservations for such an operation.
+bool brings_drivers_memory(const Op& op) noexcept {
+  switch (op.kind) {
+    case OpKind::alloc:
+    case OpKind::alloc_pitch:
+    case OpKind::alloc_managed:
+    case OpKind::alloc_async:
+    case OpKind::host_alloc:
+    case OpKind::launch:
+    case OpKind::stream_create:
+    case OpKind::event_create:
+    case OpKind::ctx_create:
+    case OpKind::ctx_retain:
+      return true;
+    case OpKind::create:
+      return static_cast<LocationType>(op.choice) != LocationType::device;
+    default:
+      return false;
+  }
+}
+
+// Whose an address is, by the books and by what was ever reserved.
+class Places {
+ public:
+  Places(Ledger& ledger, const Program& program)
+      : ledger_(ledger),
+        has_drivers_memory_(
+            std::any_of(program.ops.begin(), program.ops.end(), brings_drivers_memory)) {}
+
+  void add_reservation(const Arguments& arguments, std::uint64_t address) {
+    if (const auto range = AddressRange::make(DeviceAddress(address), Bytes(arguments.size))) {
+      reserved_.push_back(*range);
     }
   }
-  return crashes;
+
+  void add_allocation(std::uint8_t slot, std::uint64_t address) {
+    const auto objects = ledger_.lock();
+    const LiveAllocation* found = objects->allocation_at(DeviceAddress(address));
+    made_[slot] = {DeviceAddress(address), found == nullptr ? 0 : found->made.call_number};
+  }
+
+  // Whether the operation is about an address that nobody but the driver can know of.
+  // `base`: the value of the slot that its place starts from.
+  [[nodiscard]] bool are_foreign(const Op& op, const Arguments& of, std::uint64_t base) {
+    const DeviceAddress begin(of.address);
+    if (is_in_another_allocation(begin, DeviceAddress(base)) || is_stale(op.place)) {
+      return true;
+    }
+    const bool wraps = of.size > ~of.address;
+    switch (op.kind) {
+      case OpKind::memset:
+      case OpKind::htod:
+      case OpKind::expect:
+        return are_bytes_foreign(of.address, of.size);
+      case OpKind::dtod:
+        return are_bytes_foreign(of.address, of.size) || are_bytes_foreign(of.source, of.size);
+      case OpKind::launch:
+        return are_bytes_foreign(of.address, 1);
+      case OpKind::attribute:
+        return is_foreign(begin) || tells_placement(op);
+      case OpKind::address_range:
+      case OpKind::free:
+      case OpKind::free_async:
+        return is_foreign(begin);
+      case OpKind::map:
+        return (is_foreign(begin) && !was_reserved(begin)) ||
+               (has_drivers_memory_ && ends_outside(begin, of.size));
+      case OpKind::set_access:
+        return (is_foreign(begin) && !was_reserved(begin)) ||
+               (has_drivers_memory_ && ends_outside(begin, of.size));
+      case OpKind::get_access:
+      case OpKind::retain:
+      case OpKind::address_free:
+        return is_foreign(begin) && !was_reserved(begin);
+      case OpKind::unmap:
+        return wraps || (is_foreign(begin) && !was_reserved(begin)) ||
+               (has_drivers_memory_ && ends_outside(begin, of.size));
+      default:
+        return false;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_foreign(DeviceAddress address) {
+    if (address < near_null_end) {
+      return false;
+    }
+    const auto objects = ledger_.lock();
+    return objects->reservation_at(address) == nullptr && objects->mapping_at(address) == nullptr &&
+           objects->allocation_at(address) == nullptr;
+  }
+  [[nodiscard]] bool are_bytes_foreign(std::uint64_t begin, std::uint64_t size) {
+    if (size > ~begin) {
+      return true;
+    }
+    const DeviceAddress last(size == 0 ? begin : begin + size - 1);
+    return is_foreign(DeviceAddress(begin)) || is_foreign(last) ||
+           is_in_another_allocation(last, DeviceAddress(begin));
+  }
+  // Where an allocation lies in the block that it was cut from.
+  [[nodiscard]] static bool tells_placement(const Op& op) noexcept {
+    const auto attribute = static_cast<PointerAttribute>(op.choice);
+    return op.place.base == SlotKind::pointer &&
+           (attribute == PointerAttribute::mapping_base_addr ||
+            attribute == PointerAttribute::mapping_size);
+  }
+  // Whether the slot's allocation is gone, and another lies there: on a device it may lie
+  // elsewhere.
+  [[nodiscard]] bool is_stale(const testing::Place& place) {
+    if (place.base != SlotKind::pointer) {
+      return false;
+    }
+    const auto made = made_.find(place.slot);
+    const auto objects = ledger_.lock();
+    const LiveAllocation* found =
+        made == made_.end() ? nullptr : objects->allocation_at(made->second.address);
+    return found != nullptr && found->made.call_number != made->second.call_number;
+  }
+  // The driver puts allocations where it likes: what lies beside one is its own matter.
+  [[nodiscard]] bool is_in_another_allocation(DeviceAddress address, DeviceAddress base) {
+    const auto objects = ledger_.lock();
+    const LiveAllocation* found = objects->allocation_at(address);
+    return found != nullptr && !found->range.contains(base);
+  }
+  [[nodiscard]] bool ends_outside(DeviceAddress begin, std::uint64_t size) {
+    const auto objects = ledger_.lock();
+    const LiveReservation* around = objects->reservation_at(begin);
+    return around != nullptr && Bytes(size) > around->range.end() - begin;
+  }
+  [[nodiscard]] bool was_reserved(DeviceAddress address) const {
+    return std::any_of(reserved_.begin(), reserved_.end(),
+                       [&](const AddressRange& range) { return range.contains(address); });
+  }
+
+  struct Made {
+    DeviceAddress address;
+    std::uint64_t call_number;
+  };
+
+  Ledger& ledger_;
+  bool has_drivers_memory_;
+  std::map<std::uint8_t, Made> made_;  // what each slot's allocation was, by slot
+  std::vector<AddressRange> reserved_;
+};
+
+// By operation. `has_no_meaning`: it is left out; `takes_memory_in_flight`: not from a kernel.
+struct Faults {
+  std::vector<bool> has_no_meaning;
+  std::vector<bool> takes_memory_in_flight;
+};
+
+class Analysis {
+ public:
+  Analysis(const sim::Profile& profile, std::int32_t devices)
+      : profile_(profile), devices_(devices) {}
+
+  [[nodiscard]] Faults faults_of(const Program& program) const {
+    return {.has_no_meaning = found(program, Consequence::crashes),
+            .takes_memory_in_flight = found(program, Consequence::lost_context)};
+  }
+
+ private:
+  // The operations with a finding of that consequence. Without kernels, it is a copy that is in
+  // flight.
+  [[nodiscard]] std::vector<bool> found(const Program& program, Consequence consequence) const {
+    std::vector<bool> marks(program.ops.size());
+    std::size_t at = 0;
+    sim::SimDriver simulator(profile_, {.devices = devices_});
+    ValidatingDriver driver(&simulator,
+                            {.on_finding =
+                                 [&](const Finding& finding) {
+                                   if (rule_of(finding.rule).consequence == consequence) {
+                                     marks[at] = true;
+                                   }
+                                 },
+                             .portability = false,
+                             .findings_max = 0});
+    testing::ProgramRunner runner(driver, profile_.granularity_minimum);
+    if (!runner.begin()) {
+      return marks;
+    }
+    Places places(driver.ledger(), program);
+    const bool looks_at_copies = consequence == Consequence::lost_context;
+    for (; at < program.ops.size(); ++at) {
+      const Op& op = program.ops[at];
+      const std::uint64_t base = runner.value_of(op.place.base, op.place.slot);
+      if (!looks_at_copies && places.are_foreign(op, runner.evaluate(op), base)) {
+        marks[at] = true;
+        continue;
+      }
+      if (looks_at_copies && op.kind == OpKind::launch) {
+        continue;
+      }
+      const testing::Outcome outcome = runner.run(op);
+      if (op.kind == OpKind::reserve && outcome.is_ok()) {
+        places.add_reservation(runner.arguments(), outcome.value);
+      }
+      if (testing::result_of(op.kind) == SlotKind::pointer && outcome.is_ok()) {
+        places.add_allocation(op.result, runner.value_of(SlotKind::pointer, op.result));
+      }
+    }
+    return marks;
+  }
+
+  const sim::Profile& profile_;
+  std::int32_t devices_;
+};
+
+// The program without operations of no meaning, and with synchronizes where there is none yet.
+Program mended(const Program& program, const Faults& faults) {
+  Program rest;
+  const auto add = [&](const Op& op, bool is_in_drain) {
+    rest.ops.push_back(op);
+    rest.drain += is_in_drain ? 0U : 1U;
+  };
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const bool is_in_drain = i >= program.drain;
+    if (faults.has_no_meaning[i]) {
+      continue;
+    }
+    if (faults.takes_memory_in_flight[i]) {
+      if (i > 0 && program.ops[i - 1].kind == OpKind::ctx_sync) {
+        continue;  // of another context than the current one: it cannot be waited for
+      }
+      add({.kind = OpKind::ctx_sync}, is_in_drain);
+    }
+    add(program.ops[i], is_in_drain);
+  }
+  return rest;
+}
+
+void leave_out_hints(Program& program) {
+  for (Op& op : program.ops) {
+    if (op.kind == OpKind::reserve) {
+      op.place = {};
+    }
+  }
+}
+
+bool has_any(const std::vector<bool>& marks) {
+  return std::find(marks.begin(), marks.end(), true) != marks.end();
 }
 
 }  // namespace
 
-Program without_crashes(Program program, const sim::Profile& profile, std::int32_t devices) {
+Program defined_program(Program program, const sim::Profile& profile, std::int32_t devices) {
+  leave_out_hints(program);
+  const Analysis analysis(profile, devices);
   // Without one call another may be the one that uses what is dead.
   for (;;) {
-    const std::vector<bool> crashes = crashing(program, profile, devices);
-    if (std::find(crashes.begin(), crashes.end(), true) == crashes.end()) {
+    const Faults faults = analysis.faults_of(program);
+    if (!has_any(faults.has_no_meaning) && !has_any(faults.takes_memory_in_flight)) {
       return program;
     }
-    Program rest;
-    for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      if (!crashes[i]) {
-        rest.ops.push_back(program.ops[i]);
-        rest.drain += i < program.drain ? 1U : 0U;
-      }
-    }
-    program = std::move(rest);
+    program = mended(program, faults);
   }
 }
 

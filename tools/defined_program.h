@@ -9,9 +9,17 @@
 
 namespace tessera::tools {
 
-// The program without the calls that crash a real driver, by the rules of the validation layer. The
-// machine has such a profile and so many devices.
-[[nodiscard]] testing::Program without_crashes(testing::Program program,
+// The program without
+//   - calls that crash a real driver, by the rules of the validation layer;
+//   - calls on addresses that are neither the program's nor close to null: the driver has memory of
+//     its own there, at places that differ from process to process;
+//   - hints of reservations: whether one is honoured hangs on where the driver has memory;
+//   - mappings past the end of their reservation, where the driver makes memory of its own while
+//     the program runs: it may want that very place;
+// and with a synchronize before a call that takes memory from under a copy: a copy is over at once
+// on the simulator, and sooner or later on a device. (A kernel lasts as long as it is told to.)
+// The machine has such a profile and so many devices.
+[[nodiscard]] testing::Program defined_program(testing::Program program,
                                                const sim::Profile& profile, std::int32_t devices);
 
 // The program with kernels that last longer than the calls around them on a real device, so that
