@@ -8,7 +8,7 @@ namespace {
 
 thread_local bool is_exhausted = false;
 
-void* allocate(std::size_t size) noexcept {
+[[maybe_unused]] void* allocate(std::size_t size) noexcept {
   return is_exhausted ? nullptr : std::malloc(size == 0 ? 1 : size);
 }
 
@@ -19,6 +19,7 @@ ExhaustedHost::~ExhaustedHost() { is_exhausted = false; }
 
 }  // namespace tessera::test
 
+#if TESSERA_HOST_IS_EXHAUSTIBLE
 // All forms but the aligned ones, which keep to themselves: a sanitizer must not see memory of one
 // given back to another.
 void* operator new(std::size_t size) {
@@ -41,3 +42,4 @@ void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(me
 void operator delete[](void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
 void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
 void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
+#endif

@@ -87,15 +87,20 @@ std::optional<Error> copy_without_host_memory(const DriverLayer& make_layer) {
 }  // namespace
 
 const std::vector<RefusalCase>& refusal_cases() {
-  static const std::vector<RefusalCase> cases = {
-      {Call::device_get_count, Reason::before_init, before_init},
-      {Call::device_get_count, Reason::forked_child, in_forked_child},
-      {Call::mem_export_to_shareable_handle, Reason::no_descriptor_left,
-       export_without_descriptors},
-      {Call::mem_get_handle_for_address_range, Reason::no_descriptor_left,
-       range_handle_without_descriptors},
-      {Call::ctx_synchronize, Reason::host_exhausted, copy_without_host_memory},
-  };
+  static const std::vector<RefusalCase> cases = [] {
+    std::vector<RefusalCase> all = {
+        {Call::device_get_count, Reason::before_init, before_init},
+        {Call::device_get_count, Reason::forked_child, in_forked_child},
+        {Call::mem_export_to_shareable_handle, Reason::no_descriptor_left,
+         export_without_descriptors},
+        {Call::mem_get_handle_for_address_range, Reason::no_descriptor_left,
+         range_handle_without_descriptors},
+    };
+    if (test::ExhaustedHost::is_possible) {
+      all.push_back({Call::ctx_synchronize, Reason::host_exhausted, copy_without_host_memory});
+    }
+    return all;
+  }();
   return cases;
 }
 
