@@ -64,8 +64,26 @@ TEST(Validation, SaysWhatWasDoneToWhichObjectAndWhatToDoInstead) {
   const std::string text = to_string(m->findings().at(0));
   EXPECT_THAT(text, HasSubstr("mem_map at pool.cpp:31: rule map_over_mapping (405): 2 MiB"));
   EXPECT_THAT(text, HasSubstr("by call 6 (mem_map)"));
-  EXPECT_THAT(text, HasSubstr("The driver answers INVALID_VALUE."));
+  EXPECT_THAT(text, HasSubstr("The driver answers INVALID_VALUE. "));
   EXPECT_THAT(text, HasSubstr("Instead: unmap what is there, or map elsewhere."));
+}
+
+TEST(Validation, SaysWhereARealDriverWouldCrash) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+  must(m->stream_destroy(stream));
+  EXPECT_FALSE(m->stream_destroy(stream));
+  EXPECT_THAT(to_string(m->findings().at(0)),
+              HasSubstr("The driver answers INVALID_CONTEXT; a real one may end the process"));
+}
+
+TEST(Validation, NamesRangesOfADmaBufThatAreNotThere) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = must(m->mem_alloc(1_MiB));
+  EXPECT_FALSE(m->mem_get_handle_for_address_range({.address = address, .size = 1_MiB + 4_KiB}));
+  ASSERT_EQ(m->findings().size(), 1U);
+  EXPECT_EQ(m->findings()[0].rule, RuleId::range_handle_not_mapped);
+  EXPECT_EQ(m->findings()[0].values[2], (address + 1_MiB).value());
 }
 
 TEST(Validation, LeavesOutRulesThatAreIgnored) {

@@ -12,7 +12,9 @@ std::string what_the_driver_does(const Finding& finding, const Rule& rule) {
   }
   // What it did answer says more than what an H200's does.
   if (finding.answer != ErrorCode{}) {
-    return "The driver answers " + code_name(finding.answer) + ".";
+    const bool is_undefined = rule.consequence == Consequence::crashes;
+    return "The driver answers " + code_name(finding.answer) +
+           (is_undefined ? "; a real one may end the process, here or later." : ".");
   }
   switch (rule.consequence) {
     case Consequence::refused:

@@ -76,11 +76,6 @@ TESSERA_CHECK_CALL(mem_alloc_pitch) {
     look.report(RuleId::pitch_element_size, {element});
     return;
   }
-  constexpr std::uint64_t pitch_alignment = 512;  // [h200]
-  if (request.width.value() > ~std::uint64_t{0} - (pitch_alignment - 1)) {
-    look.report(RuleId::pitch_too_wide, {request.width.value()});
-    return;
-  }
   check_size(look, RuleId::alloc_size_zero, request.width.is_zero() || request.height == 0);
 }
 TESSERA_CHECK_CALL(mem_alloc_managed) {
@@ -106,6 +101,12 @@ TESSERA_CHECK_CALL(mem_free_async) {
 }
 TESSERA_CHECK_CALL(mem_free_host) { check_free(look, address_of(request)); }
 
+// What a row is rounded up to is the driver's choice: its answer tells that it was too much.
+TESSERA_CHECK_ANSWER(mem_alloc_pitch) {
+  if (!answer && answer.error().code == ErrorCode::invalid_value) {
+    look.report(RuleId::pitch_too_wide, {request.width.value()});
+  }
+}
 TESSERA_CHECK_ANSWER(mem_free) { check_freed(look, request, answer); }
 TESSERA_CHECK_ANSWER(mem_free_async) { check_freed(look, request.address, answer); }
 TESSERA_CHECK_ANSWER(mem_free_host) { check_freed(look, address_of(request), answer); }

@@ -211,10 +211,6 @@ TESSERA_CHECK_ANSWER(memset_d8_async) {
 
 TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
   constexpr Bytes least_host_page(4096);
-  if (request.address.is_null()) {
-    look.report(RuleId::range_handle_not_mapped, {0, request.size.value(), 0});
-    return;
-  }
   if (request.size.is_zero() || !is_aligned(request.address, least_host_page) ||
       !is_aligned(request.size, least_host_page)) {
     look.report(RuleId::range_handle_unaligned,
@@ -222,6 +218,14 @@ TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
     return;
   }
   check_touched(look, {request.address, request.size, AccessFlags::none}, {});
+}
+// Memory may have come from where the layer doesn't see it, and host pages be larger.
+TESSERA_CHECK_ANSWER(mem_get_handle_for_address_range) {
+  const auto range = AddressRange::make(request.address, request.size);
+  if (!answer && answer.error().code == ErrorCode::invalid_value && range) {
+    look.report(RuleId::range_handle_not_mapped, {request.address.value(), request.size.value(),
+                                                  first_unknown(look, *range).value()});
+  }
 }
 
 }  // namespace tessera::validation

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "validation/checks.h"
 
 namespace tessera::validation {
@@ -9,8 +11,8 @@ bool limit_is_known(Inspection& look, ContextLimit limit) {
   return is_known || look.report(RuleId::limit_unknown, {number_of(limit)});
 }
 
-// Zero: there is none.
-std::uint64_t most_of(Inspection& look, ContextLimit limit) {
+// Nothing: there is none, or it is not known.
+std::optional<std::uint64_t> most_of(Inspection& look, ContextLimit limit) {
   switch (limit) {
     case ContextLimit::stack_size:
       return 523'264;  // [h200]: 512 KiB less 1 KiB
@@ -18,10 +20,10 @@ std::uint64_t most_of(Inspection& look, ContextLimit limit) {
       return 128;
     case ContextLimit::persisting_l2_cache_size: {
       const auto device = look.device_of(look.objects.current_context().value_or(ContextHandle()));
-      return device ? look.facts.persisting_l2_cache_size(*device).value_or(0) : 0;
+      return device ? look.facts.persisting_l2_cache_size(*device) : std::nullopt;
     }
     default:
-      return 0;
+      return std::nullopt;
   }
 }
 
@@ -77,11 +79,11 @@ TESSERA_CHECK_CALL(ctx_set_limit) {
   if (!limit_is_known(look, request.limit)) {
     return;
   }
-  const std::uint64_t most = most_of(look, request.limit);
+  const auto most = most_of(look, request.limit);
   if (request.limit >= ContextLimit::shmem_size) {
     look.report(RuleId::limit_read_only, {number_of(request.limit)});
-  } else if (most != 0 && request.value.value() > most) {
-    look.report(RuleId::limit_too_large, {number_of(request.limit), request.value.value(), most});
+  } else if (most && request.value.value() > *most) {
+    look.report(RuleId::limit_too_large, {number_of(request.limit), request.value.value(), *most});
   }
 }
 TESSERA_CHECK_CALL(ctx_get_limit) { limit_is_known(look, request); }

@@ -99,6 +99,7 @@ TESSERA_CHECK_CALL(mem_host_alloc);
 TESSERA_CHECK_CALL(mem_free);
 TESSERA_CHECK_CALL(mem_free_async);
 TESSERA_CHECK_CALL(mem_free_host);
+TESSERA_CHECK_ANSWER(mem_alloc_pitch);
 TESSERA_CHECK_ANSWER(mem_free);
 TESSERA_CHECK_ANSWER(mem_free_async);
 TESSERA_CHECK_ANSWER(mem_free_host);
@@ -121,6 +122,7 @@ TESSERA_CHECK_ANSWER(memcpy_htod_async);
 TESSERA_CHECK_ANSWER(memcpy_dtoh_async);
 TESSERA_CHECK_ANSWER(memcpy_dtod_async);
 TESSERA_CHECK_ANSWER(memset_d8_async);
+TESSERA_CHECK_ANSWER(mem_get_handle_for_address_range);
 // check_order.cpp
 TESSERA_CHECK_CALL(stream_create);
 TESSERA_CHECK_CALL(stream_destroy);
