@@ -1,5 +1,6 @@
 #include "confirm.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "comparison.h"
@@ -42,12 +43,15 @@ std::size_t run_differing_again(const std::vector<scenario::Case>& cases, RunOpt
 
 std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const RunOptions& options,
                                 Bytes granule, std::vector<CaseOutcome>& outcomes) {
-  if (!uses_workers(options) || options.batch == 1) {
+  if (!uses_workers(options)) {
     return 0;
   }
-  const std::size_t count = run_differing_again(cases, options, options.jobs, granule, outcomes);
+  std::size_t count = 0;
+  if (options.batch != 1) {
+    count = run_differing_again(cases, options, options.jobs, granule, outcomes);
+  }
   if (options.jobs > 1) {
-    run_differing_again(cases, options, 1, granule, outcomes);
+    count = std::max(count, run_differing_again(cases, options, 1, granule, outcomes));
   }
   return count;
 }

@@ -288,7 +288,7 @@ Program defined_program(Program program, const sim::Profile& profile, std::int32
 Program with_long_kernels(Program program) {
   for (Op& op : program.ops) {
     if (op.kind == OpKind::launch) {
-      const int units = std::min(int{op.extra.count}, launch_units_max);
+      const int units = std::clamp(int{op.extra.count}, 0, launch_units_max);
       op.extra = testing::plain_bytes(
           static_cast<std::int16_t>(launch_units_min + launch_units_factor * units));
     }

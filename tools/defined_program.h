@@ -11,8 +11,11 @@ namespace tessera::tools {
 
 // The program without
 //   - calls that crash a real driver, by the rules of the validation layer;
-//   - calls on addresses that are neither the program's nor close to null: the driver has memory of
-//     its own there, at places that differ from process to process;
+//   - calls on addresses that are neither the program's nor close to null, and copies and unmaps
+//     that end beyond 2^64: the driver has memory of its own there, at places that differ from
+//     process to process;
+//   - calls on an allocation that is gone, where another lies now, and questions where one lies in
+//     its block: the driver puts them where it likes;
 //   - hints of reservations: whether one is honoured hangs on where the driver has memory;
 //   - mappings past the end of their reservation, where the driver makes memory of its own while
 //     the program runs: it may want that very place;

@@ -204,12 +204,14 @@ class Run {
         [this](std::span<const Program> candidates) {
           std::vector<Program> defined(candidates.begin(), candidates.end());
           for (Program& candidate : defined) {
-            candidate = defined_program(std::move(candidate), profile_, judge_.backend.devices);
+            candidate = defined_program(with_long_kernels(std::move(candidate)), profile_,
+                                        judge_.backend.devices);
           }
           return find_differing(defined);
         },
         {.attempts = shrink_attempts});
-    finding.program = defined_program(std::move(finding.program), profile_, judge_.backend.devices);
+    finding.program = defined_program(with_long_kernels(std::move(finding.program)), profile_,
+                                      judge_.backend.devices);
     const std::optional<Cases> one = judged({&finding.program, 1}, 0);
     std::vector<CaseOutcome> outcomes;
     if (!one || !run_tested(*one, outcomes)) {

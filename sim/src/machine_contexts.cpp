@@ -257,7 +257,9 @@ Status Machine::take_stacks(const Context& context, Bytes stack_size) {
   memory.give_back(before);
   const auto taken = memory.take(stack_share(stack_size));
   if (!taken) {
-    piece = *memory.take(before.size);
+    const auto again = memory.take(before.size);
+    TESSERA_CHECK(again.has_value());  // it was given back a moment ago
+    piece = *again;
     return out_of_memory(stack_share(stack_size), context.device);
   }
   piece = *taken;

@@ -147,11 +147,13 @@ TEST(DefinedProgram, IsAllOfAProgramWithoutSuchCalls) {
 TEST(DefinedProgram, KernelsLastLongerThanCalls) {
   const Program program = {
       .ops = {{.kind = OpKind::launch, .extra = tessera::testing::plain_bytes(0)},
-              {.kind = OpKind::launch, .extra = tessera::testing::plain_bytes(3)}},
-      .drain = 2};
+              {.kind = OpKind::launch, .extra = tessera::testing::plain_bytes(3)},
+              {.kind = OpKind::launch, .extra = tessera::testing::plain_bytes(-3)}},
+      .drain = 3};
   const Program prolonged = with_long_kernels(program);
   EXPECT_GE(prolonged.ops[0].extra.count, 4000);
   EXPECT_GT(prolonged.ops[1].extra.count, prolonged.ops[0].extra.count);
+  EXPECT_EQ(prolonged.ops[2].extra.count, prolonged.ops[0].extra.count);
 }
 
 }  // namespace
