@@ -81,10 +81,11 @@ class Driver {
   // peer_access_unsupported (not a peer, or the same device [h200]), peer_access_already_enabled,
   // invalid_value.
   virtual Status ctx_enable_peer_access(const PeerAccessRequest& request) = 0;
-  // Sets (rounded up, the stack to 16 bytes; raised to the least there is) or reads a limit of the
-  // current context [h200: most are rounded and capped, a stack or an L2 size beyond the most is
-  // refused]. ERRORS: unsupported_limit; not_permitted (it can only be read); invalid_value (also
-  // no such limit [h200]); out_of_memory.
+  // Sets or reads a limit of the current context. What is set is raised to the least there is and
+  // rounded up (the stack to 16 bytes, unless that is what it has: then it is kept as given); more
+  // than there is becomes the most, but for the stack and the L2 cache's limits, where it is
+  // refused [h200]. ERRORS: unsupported_limit; not_permitted (it can only be read); invalid_value
+  // (more than there is; no such limit [h200]); out_of_memory.
   virtual Status ctx_set_limit(const SetLimitRequest& request) = 0;
   virtual Result<Bytes> ctx_get_limit(ContextLimit limit) = 0;
 
@@ -164,7 +165,8 @@ class Driver {
   // In the stream's order, from the device's pool; usable in that stream at once. VALID: size > 0;
   // size zero gives null [h200]. ERRORS: not_supported, out_of_memory.
   virtual Result<DeviceAddress> mem_alloc_async(const AllocAsyncRequest& request) = 0;
-  // In the stream's order. VALID: from mem_alloc_async or mem_alloc. ERRORS: invalid_value.
+  // In the stream's order. VALID: from mem_alloc_async or mem_alloc; no work in other streams uses
+  // it any more. ERRORS: invalid_value; not_supported (managed memory [h200]).
   virtual Status mem_free_async(const FreeAsyncRequest& request) = 0;
   // Page-locked host memory that the host reads and writes directly; its address is valid on the
   // devices too. VALID: size > 0; size zero gives null [h200]. ERRORS: invalid_value,
