@@ -75,7 +75,6 @@ class Places {
     if (is_in_another_allocation(begin, DeviceAddress(base)) || is_stale(op.place)) {
       return true;
     }
-    const bool wraps = of.size > ~of.address;
     switch (op.kind) {
       case OpKind::memset:
       case OpKind::htod:
@@ -91,19 +90,16 @@ class Places {
       case OpKind::free:
       case OpKind::free_async:
         return is_foreign(begin);
-      case OpKind::map:
-        return (is_foreign(begin) && !was_reserved(begin)) ||
-               (has_drivers_memory_ && ends_outside(begin, of.size));
-      case OpKind::set_access:
-        return (is_foreign(begin) && !was_reserved(begin)) ||
-               (has_drivers_memory_ && ends_outside(begin, of.size));
       case OpKind::get_access:
       case OpKind::retain:
       case OpKind::address_free:
-        return is_foreign(begin) && !was_reserved(begin);
+        return was_never_the_programs(begin);
+      case OpKind::map:
+      case OpKind::set_access:
+        return was_never_the_programs(begin) || ends_in_drivers_memory(begin, of.size);
       case OpKind::unmap:
-        return wraps || (is_foreign(begin) && !was_reserved(begin)) ||
-               (has_drivers_memory_ && ends_outside(begin, of.size));
+        return of.size > ~of.address || was_never_the_programs(begin) ||
+               ends_in_drivers_memory(begin, of.size);
       default:
         return false;
     }
@@ -151,14 +147,19 @@ class Places {
     const LiveAllocation* found = objects->allocation_at(address);
     return found != nullptr && !found->range.contains(base);
   }
-  [[nodiscard]] bool ends_outside(DeviceAddress begin, std::uint64_t size) {
+  // Past its reservation, where the driver may put something meanwhile.
+  [[nodiscard]] bool ends_in_drivers_memory(DeviceAddress begin, std::uint64_t size) {
+    if (!has_drivers_memory_) {
+      return false;
+    }
     const auto objects = ledger_.lock();
     const LiveReservation* around = objects->reservation_at(begin);
     return around != nullptr && Bytes(size) > around->range.end() - begin;
   }
-  [[nodiscard]] bool was_reserved(DeviceAddress address) const {
-    return std::any_of(reserved_.begin(), reserved_.end(),
-                       [&](const AddressRange& range) { return range.contains(address); });
+  [[nodiscard]] bool was_never_the_programs(DeviceAddress address) {
+    return is_foreign(address) &&
+           std::none_of(reserved_.begin(), reserved_.end(),
+                        [&](const AddressRange& range) { return range.contains(address); });
   }
 
   struct Made {

@@ -83,9 +83,8 @@ class Run {
            (seconds_ != 0 && elapsed() >= seconds_);
   }
 
-  [[nodiscard]] Program program_of(std::uint64_t seed) const {
-    return defined_program(with_long_kernels(testing::generate_program(generator_options_, seed)),
-                           profile_, judge_.backend.devices);
+  [[nodiscard]] Program defined(Program program) const {
+    return defined_program(with_long_kernels(std::move(program)), profile_, judge_.backend.devices);
   }
 
   // The programs as cases with the simulator's answers; nothing if that cannot run.
@@ -134,7 +133,7 @@ class Run {
                                     : std::min(programs_per_round, options_.programs - next_);
     std::vector<Program> programs;
     for (std::uint64_t i = 0; i < count; ++i) {
-      programs.push_back(program_of(first + i));
+      programs.push_back(defined(testing::generate_program(generator_options_, first + i)));
     }
     next_ += count;
     std::optional<Cases> all = judged(programs, first);
@@ -199,19 +198,17 @@ class Run {
     RealFuzzResult::Finding finding = {.name = std::move(name)};
     shrink_until_ = elapsed() + options_.shrink_seconds;
     // What is left of a program may use what is dead, which the program did not.
-    finding.program = testing::shrink_in_rounds(
-        std::move(program),
-        [this](std::span<const Program> candidates) {
-          std::vector<Program> defined(candidates.begin(), candidates.end());
-          for (Program& candidate : defined) {
-            candidate = defined_program(with_long_kernels(std::move(candidate)), profile_,
-                                        judge_.backend.devices);
-          }
-          return find_differing(defined);
-        },
-        {.attempts = shrink_attempts});
-    finding.program = defined_program(with_long_kernels(std::move(finding.program)), profile_,
-                                      judge_.backend.devices);
+    finding.program = testing::shrink_in_rounds(std::move(program),
+                                                [this](std::span<const Program> candidates) {
+                                                  std::vector<Program> tried(candidates.begin(),
+                                                                             candidates.end());
+                                                  for (Program& candidate : tried) {
+                                                    candidate = defined(std::move(candidate));
+                                                  }
+                                                  return find_differing(tried);
+                                                },
+                                                {.attempts = shrink_attempts});
+    finding.program = defined(std::move(finding.program));
     const std::optional<Cases> one = judged({&finding.program, 1}, 0);
     std::vector<CaseOutcome> outcomes;
     if (!one || !run_tested(*one, outcomes)) {

@@ -268,7 +268,8 @@ class Machine {
   [[nodiscard]] Result<AddressRange> allocate_in_heap(Heap& heap, Bytes size, Bytes block_size,
                                                       DeviceOrdinal device);
   void release_block(Heap& heap, AddressRange block, DeviceOrdinal device);
-  [[nodiscard]] static AddressRange block_around(const Heap& heap, AddressRange part);
+  // The heap's block around an address; null if there is none.
+  [[nodiscard]] static const HeapBlock* block_at(const Heap& heap, DeviceAddress address);
   [[nodiscard]] DeviceAddress add_legacy(LegacyAllocation allocation);
   [[nodiscard]] std::optional<SlabIndex> legacy_at(DeviceAddress address) const;
   [[nodiscard]] std::byte* map_host_memory(Bytes size) const;

@@ -49,8 +49,13 @@ void Machine::release_block(Heap& heap, AddressRange block, DeviceOrdinal device
   heap.blocks.erase(found);
 }
 
-AddressRange Machine::block_around(const Heap& heap, AddressRange part) {
-  return std::prev(heap.blocks.upper_bound(part.begin().value()))->second.range;
+const HeapBlock* Machine::block_at(const Heap& heap, DeviceAddress address) {
+  const auto next = heap.blocks.upper_bound(address.value());
+  if (next == heap.blocks.begin()) {
+    return nullptr;
+  }
+  const HeapBlock& block = std::prev(next)->second;
+  return block.range.contains(address) ? &block : nullptr;
 }
 
 DeviceAddress Machine::add_legacy(LegacyAllocation allocation) {
@@ -123,7 +128,7 @@ Result<DeviceAddress> Machine::mem_alloc(Bytes size) {
                                       profile_.heap_block, context->device));
   LegacyAllocation allocation;
   allocation.range = AddressRange(part.begin(), size);
-  allocation.mapping = block_around(resources_.at(context->handle).heap, part);
+  allocation.mapping = block_at(resources_.at(context->handle).heap, part.begin())->range;
   allocation.context = context->handle;
   allocation.device = context->device;
   allocation.backing = new_backing(size);
@@ -227,10 +232,7 @@ Status Machine::mem_free(DeviceAddress address) {
 }
 
 bool Machine::is_in_heap(DeviceAddress address) const {
-  const auto has = [&](const Heap& heap) {
-    auto next = heap.blocks.upper_bound(address.value());
-    return next != heap.blocks.begin() && (--next)->second.range.contains(address);
-  };
+  const auto has = [&](const Heap& heap) { return block_at(heap, address) != nullptr; };
   return std::any_of(pools_.begin(), pools_.end(), has) ||
          std::any_of(resources_.begin(), resources_.end(),
                      [&](const auto& of) { return has(of.second.heap); });
@@ -254,7 +256,7 @@ Result<DeviceAddress> Machine::mem_alloc_async(const AllocAsyncRequest& request)
       allocate_in_heap(pool, request.size, profile_.reservation_block, context->device));
   LegacyAllocation allocation;
   allocation.range = AddressRange(part.begin(), request.size);
-  allocation.mapping = block_around(pool, part);
+  allocation.mapping = block_at(pool, part.begin())->range;
   allocation.kind = LegacyKind::pool;
   allocation.context = context->handle;
   allocation.device = context->device;

@@ -134,7 +134,7 @@ bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
       }
       place = block->end();
     }
-    return is_in_heap(place);
+    return heap_block_at(place) != nullptr;
   }
   switch (work.kind) {
     case WorkKind::fill:

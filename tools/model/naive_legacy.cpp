@@ -32,20 +32,13 @@ const ModelLegacy* NaiveModel::legacy_of(std::uint64_t id) const noexcept {
   return nullptr;
 }
 
-const ModelHeapBlock* NaiveModel::heap_block_around(const ModelLegacy& part) const noexcept {
+const ModelHeapBlock* NaiveModel::heap_block_at(std::uint64_t address) const noexcept {
   for (const ModelHeapBlock& block : state_.heap_blocks) {
-    if (part.begin >= block.begin && part.begin - block.begin < block.size) {
+    if (address >= block.begin && address - block.begin < block.size) {
       return &block;
     }
   }
   return nullptr;
-}
-
-bool NaiveModel::is_in_heap(std::uint64_t address) const noexcept {
-  return std::any_of(state_.heap_blocks.begin(), state_.heap_blocks.end(),
-                     [&](const ModelHeapBlock& block) {
-                       return block.begin <= address && address - block.begin < block.size;
-                     });
 }
 
 bool NaiveModel::is_heap_block_empty(const ModelHeapBlock& block) const noexcept {

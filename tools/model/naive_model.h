@@ -254,7 +254,6 @@ class NaiveModel {
   [[nodiscard]] std::uint64_t attribute_of(std::int32_t number) const;
   [[nodiscard]] std::uint64_t l2_tenth() const;
   void set_sync_memops(std::uint64_t address);
-  [[nodiscard]] bool is_in_heap(std::uint64_t address) const noexcept;
   void forget_program();
   void add_context(std::uint64_t handle, std::int32_t device, bool is_primary);
   void end_context(ModelContext& context);
@@ -311,7 +310,7 @@ class NaiveModel {
   void trim_pools();
   [[nodiscard]] ModelLegacy* legacy_at(std::uint64_t begin) noexcept;
   [[nodiscard]] const ModelLegacy* legacy_of(std::uint64_t id) const noexcept;
-  [[nodiscard]] const ModelHeapBlock* heap_block_around(const ModelLegacy& part) const noexcept;
+  [[nodiscard]] const ModelHeapBlock* heap_block_at(std::uint64_t address) const noexcept;
   [[nodiscard]] bool is_heap_block_empty(const ModelHeapBlock& block) const noexcept;
 
   // Time, streams, data (naive_order.cpp, naive_data.cpp)

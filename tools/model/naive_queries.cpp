@@ -64,7 +64,7 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
   const AccessFlags flags = is_mapping ? block->access[static_cast<std::size_t>(current_device())]
                                        : AccessFlags::read_write;
   const ModelReservation* reservation = is_mapping ? reservation_at(address) : nullptr;
-  const ModelHeapBlock* heap = is_mapping ? nullptr : heap_block_around(*legacy);
+  const ModelHeapBlock* heap = is_mapping ? nullptr : heap_block_at(legacy->begin);
   const std::uint64_t granularity = profile_.granularity_minimum.value();
   const auto is = [&](LegacyKind kind) { return !is_mapping && legacy->kind == kind; };
   switch (attribute) {
