@@ -51,10 +51,13 @@ bool brings_drivers_memory(const Op& op) noexcept {
 // Whose an address is, by the books and by what was ever reserved.
 class Places {
  public:
-  Places(Ledger& ledger, const Program& program)
+  // Where the driver has memory of its own is known of machines of one device, while a program
+  // brings no more of it.
+  Places(Ledger& ledger, const Program& program, std::int32_t devices)
       : ledger_(ledger),
-        has_drivers_memory_(
-            std::any_of(program.ops.begin(), program.ops.end(), brings_drivers_memory)) {}
+        has_several_devices_(devices > 1),
+        has_drivers_memory_(devices > 1 || std::any_of(program.ops.begin(), program.ops.end(),
+                                                       brings_drivers_memory)) {}
 
   void add_reservation(const Arguments& arguments, std::uint64_t address) {
     if (const auto range = AddressRange::make(DeviceAddress(address), Bytes(arguments.size))) {
@@ -72,7 +75,8 @@ class Places {
   // `base`: the value of the slot that its place starts from.
   [[nodiscard]] bool are_foreign(const Op& op, const Arguments& of, std::uint64_t base) {
     const DeviceAddress begin(of.address);
-    if (is_in_another_allocation(begin, DeviceAddress(base)) || is_stale(op.place)) {
+    if (is_in_another_allocation(begin, DeviceAddress(base)) || is_stale(op.place) ||
+        is_beside_reservation(op.place, begin, DeviceAddress(base))) {
       return true;
     }
     switch (op.kind) {
@@ -147,6 +151,16 @@ class Places {
     const LiveAllocation* found = objects->allocation_at(address);
     return found != nullptr && !found->range.contains(base);
   }
+  // Where a reservation lies among others is known of machines of one device.
+  [[nodiscard]] bool is_beside_reservation(const testing::Place& place, DeviceAddress address,
+                                           DeviceAddress base) const {
+    if (!has_several_devices_ || place.base != SlotKind::reservation) {
+      return false;
+    }
+    return std::none_of(reserved_.begin(), reserved_.end(), [&](const AddressRange& range) {
+      return range.begin() == base && range.contains(address);
+    });
+  }
   // Past its reservation, where the driver may put something meanwhile.
   [[nodiscard]] bool ends_in_drivers_memory(DeviceAddress begin, std::uint64_t size) {
     if (!has_drivers_memory_) {
@@ -168,6 +182,7 @@ class Places {
   };
 
   Ledger& ledger_;
+  bool has_several_devices_;
   bool has_drivers_memory_;
   std::map<std::uint8_t, Made> made_;  // what each slot's allocation was, by slot
   std::vector<AddressRange> reserved_;
@@ -209,7 +224,7 @@ class Analysis {
     if (!runner.begin()) {
       return marks;
     }
-    Places places(driver.ledger(), program);
+    Places places(driver.ledger(), program, devices_);
     const bool looks_at_copies = consequence == Consequence::lost_context;
     for (; at < program.ops.size(); ++at) {
       const Op& op = program.ops[at];

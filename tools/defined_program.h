@@ -17,8 +17,10 @@ namespace tessera::tools {
 //   - calls on an allocation that is gone, where another lies now, and questions where one lies in
 //     its block: the driver puts them where it likes;
 //   - hints of reservations: whether one is honoured hangs on where the driver has memory;
-//   - mappings past the end of their reservation, where the driver makes memory of its own while
-//     the program runs: it may want that very place;
+//   - mappings, unmaps and access past the end of a reservation, where the driver may have memory
+//     of its own: on machines of several devices, and where it makes some while the program runs;
+//   - on machines of several devices, calls beside the reservation that they name: what lies there
+//     hangs on where the driver puts reservations, which is known of one device;
 // and with a synchronize before a call that takes memory from under a copy: a copy is over at once
 // on the simulator, and sooner or later on a device. (A kernel lasts as long as it is told to.)
 // The machine has such a profile and so many devices.

@@ -131,6 +131,13 @@ Attempt in_state(const char* state, const conformance::EveryCall& entry, const E
   return {std::string(state) + ", " + std::string(method_name(entry.call)), make};
 }
 
+void make_destroyed_context_current(Driver& driver) {
+  test::must(driver.init(0));
+  const ContextHandle context = test::must(driver.ctx_create({.device = sim::device_0}));
+  test::must(driver.ctx_destroy(context));
+  test::must(driver.ctx_set_current(context));
+}
+
 void lose_process(Driver& driver) {
   test::must(driver.init(0));
   test::must(driver.ctx_set_current(test::must(driver.device_primary_ctx_retain(sim::device_0))));
@@ -177,6 +184,8 @@ std::unique_ptr<Suite> every_call() {
   constexpr Error before_init = {.code = ErrorCode::not_initialized, .reason = Reason::before_init};
   constexpr Error no_context = {.code = ErrorCode::invalid_context,
                                 .reason = Reason::no_current_context};
+  constexpr Error destroyed = {.code = ErrorCode::context_is_destroyed,
+                               .reason = Reason::context_destroyed};
   constexpr Error lost = {.code = ErrorCode::illegal_address, .reason = Reason::process_lost};
   std::vector<Attempt> attempts;
   for (const conformance::EveryCall& entry : conformance::every_call()) {
@@ -186,6 +195,8 @@ std::unique_ptr<Suite> every_call() {
     if (entry.need == conformance::Need::context) {
       attempts.push_back(in_state("without a context", entry, no_context,
                                   [](Driver& driver) { test::must(driver.init(0)); }));
+      attempts.push_back(
+          in_state("with a destroyed context", entry, destroyed, make_destroyed_context_current));
       attempts.push_back(in_state("in a lost process", entry, lost, lose_process));
     }
   }
