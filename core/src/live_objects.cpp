@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -19,16 +20,23 @@ void set_bit(std::uint64_t& bits, std::uint64_t bit, bool wanted) noexcept {
   bits = wanted ? bits | bit : bits & ~bit;
 }
 
-void give_access(LiveMapping& mapping, std::span<const AccessDescriptor> descriptors) noexcept {
-  for (const AccessDescriptor& descriptor : descriptors) {
-    if (descriptor.location.type == LocationType::device) {
-      const std::uint64_t bit = device_bit(descriptor.location.id);
-      set_bit(mapping.readers, bit, descriptor.flags != AccessFlags::none);
-      set_bit(mapping.writers, bit, descriptor.flags == AccessFlags::read_write);
-    } else {
-      mapping.host = descriptor.flags;
-    }
+void give_access(LiveMapping& mapping, const AccessDescriptor& wanted) noexcept {
+  if (wanted.location.type == LocationType::device) {
+    const std::uint64_t bit = device_bit(wanted.location.id);
+    set_bit(mapping.readers, bit, wanted.flags != AccessFlags::none);
+    set_bit(mapping.writers, bit, wanted.flags == AccessFlags::read_write);
+  } else {
+    mapping.host = wanted.flags;
   }
+}
+
+// False: the driver refuses it.
+bool register_access(RdmaRegistration& registration, const LiveMapping& mapping,
+                     const LiveMemory& memory, const AccessDescriptor& wanted) {
+  const Location at = wanted.location;
+  return at.type != LocationType::device ||
+         !registration.set_access(mapping.range.begin(), at.id == memory.properties.location.id,
+                                  mapping.access_of(DeviceOrdinal(at.id)), wanted.flags);
 }
 
 template <class Map, class Key>
@@ -149,7 +157,9 @@ void LiveObjects::add_memory(AllocationHandle handle, Bytes size,
   memories_[index].size = size;
   memories_[index].properties = properties;
   memories_[index].made = made;
-  ++add_handle(handle, index, made).created;
+  LiveHandle& entry = add_handle(handle, index, made);
+  ++entry.created;
+  entry.is_rdma = properties.gpu_direct_rdma_capable != 0;
 }
 
 void LiveObjects::add_multicast(AllocationHandle handle, const MulticastProperties& properties,
@@ -329,6 +339,9 @@ void LiveObjects::add_mapping(AddressRange range, AllocationHandle handle, Bytes
   LiveMapping mapping = {.range = range, .handle = handle, .offset = offset, .made = made};
   if (LiveHandle* found = find_handle(handle)) {
     ++found->mappings;
+    if (found->is_rdma) {
+      found->registration.map(range.begin());
+    }
     mapping.memory = found->memory;
     LiveMemory& memory = memories_[mapping.memory];
     // What is mapped is a whole handle, so this is the size that an import did not tell.
@@ -350,14 +363,28 @@ void LiveObjects::remove_mappings(AddressRange range, const MadeBy& ended) {
     remember({DeadKind::mapping, gone.range.begin().value(), gone.range.size(), gone.made, ended});
     if (LiveHandle* held = find_handle(gone.handle); held != nullptr && held->mappings != 0) {
       --held->mappings;
+      held->registration.unmap(gone.range.begin());
       drop_handle_if_dead(gone.handle, ended);
     }
   }
 }
 
+RdmaRegistration* LiveObjects::registration_of(const LiveMapping& mapping) const {
+  if (mapping.memory == no_memory ||
+      memories_[mapping.memory].properties.gpu_direct_rdma_capable == 0) {
+    return nullptr;
+  }
+  LiveHandle* handle = find_handle(mapping.handle);
+  return handle != nullptr && handle->is_rdma ? &handle->registration : nullptr;
+}
+
 void LiveObjects::set_access(const SetAccessRequest& request, bool succeeded) {
   const auto range = AddressRange::make(request.address, request.size);
   if (!range) {
+    return;
+  }
+  if (!succeeded) {
+    set_access_in_part(run_from(*range), request.descriptors);
     return;
   }
   DeviceAddress next = range->begin();
@@ -367,10 +394,12 @@ void LiveObjects::set_access(const SetAccessRequest& request, bool succeeded) {
     if (mapping.range.begin() != next || mapping.range.end() > range->end()) {
       return;
     }
-    if (succeeded) {
-      give_access(mapping, request.descriptors);
-    } else {
-      mapping.is_access_unknown = true;
+    RdmaRegistration* rdma = registration_of(mapping);
+    for (const AccessDescriptor& wanted : request.descriptors) {
+      if (rdma != nullptr) {
+        static_cast<void>(register_access(*rdma, mapping, memories_[mapping.memory], wanted));
+      }
+      give_access(mapping, wanted);
     }
     next = mapping.range.end();
     // As in for_each_mapping: no step that is not needed.
@@ -378,6 +407,57 @@ void LiveObjects::set_access(const SetAccessRequest& request, bool succeeded) {
       return;
     }
     ++found;
+  }
+}
+
+std::vector<LiveMapping*> LiveObjects::run_from(AddressRange range) {
+  std::vector<LiveMapping*> run;
+  DeviceAddress next = range.begin();
+  for (auto found = first_touching(next); found != mappings_.end(); ++found) {
+    auto& mapping = const_cast<LiveMapping&>(found->second);
+    if (mapping.range.begin() != next || mapping.range.end() > range.end()) {
+      break;
+    }
+    run.push_back(&mapping);
+    next = mapping.range.end();
+  }
+  return run;
+}
+
+// What was set before the mapping and the descriptor that was refused stays set. Where a
+// registration is why, it is known which that was.
+void LiveObjects::set_access_in_part(const std::vector<LiveMapping*>& run,
+                                     std::span<const AccessDescriptor> descriptors) {
+  std::map<const RdmaRegistration*, RdmaRegistration> tried;
+  const auto is_refused = [&](const LiveMapping& mapping, RdmaRegistration* rdma,
+                              const AccessDescriptor& wanted) {
+    return rdma != nullptr && !register_access(*rdma, mapping, memories_[mapping.memory], wanted);
+  };
+  const bool is_rdma = std::any_of(run.begin(), run.end(), [&](const LiveMapping* mapping) {
+    RdmaRegistration* rdma = registration_of(*mapping);
+    RdmaRegistration* copy =
+        rdma == nullptr ? nullptr : &tried.try_emplace(rdma, *rdma).first->second;
+    return std::any_of(descriptors.begin(), descriptors.end(), [&](const AccessDescriptor& wanted) {
+      return is_refused(*mapping, copy, wanted);
+    });
+  });
+  if (!is_rdma && run.size() * descriptors.size() <= 1) {
+    return;
+  }
+  for (LiveMapping* mapping : run) {
+    if (!is_rdma) {
+      mapping->is_access_unknown = true;
+      continue;
+    }
+    RdmaRegistration* rdma = registration_of(*mapping);
+    for (AccessDescriptor wanted : descriptors) {
+      if (is_refused(*mapping, rdma, wanted)) {
+        wanted.flags = AccessFlags::none;
+        give_access(*mapping, wanted);
+        return;
+      }
+      give_access(*mapping, wanted);
+    }
   }
 }
 

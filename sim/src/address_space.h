@@ -96,7 +96,7 @@ class AddressSpace {
   // --- Mappings ---
   // No block overlaps the range. Nobody has access.
   void map(AddressRange range, SlabIndex handle, Bytes offset = {});
-  // Removes the mappings that lie wholly inside, and tells each one's handle.
+  // Removes the mappings that lie wholly inside, and tells each one's handle and begin.
   template <class OnUnmapped>
   std::size_t unmap_inside(AddressRange range, OnUnmapped&& on_unmapped);
   [[nodiscard]] const Mapping* mapping_at(DeviceAddress address) const;
@@ -136,10 +136,11 @@ std::size_t AddressSpace::unmap_inside(AddressRange range, OnUnmapped&& on_unmap
     }
     const SlabIndex index = place.value().index;
     const SlabIndex handle = mappings_[index].handle;
+    const DeviceAddress begin = mappings_[index].range.begin();
     count_access(mappings_[index].is_accessible(), false);
     mappings_.erase(index);
     place = blocks_.erase(place);
-    on_unmapped(handle);
+    on_unmapped(handle, begin);
     ++count;
   }
   return count;

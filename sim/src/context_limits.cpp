@@ -34,7 +34,7 @@ LimitRules limit_rules(const Profile& profile) {
   const Bytes l2_step(std::max<std::uint64_t>(l2_max.value() / 10, 1));
   const Bytes shared_memory = attribute(profile, shared_memory_per_block_optin);
   return {
-      LimitRule{settable, profile.stack_size, {}, 16_B, 512_KiB - 1_KiB, refused},
+      LimitRule{settable, profile.stack_size, {}, 16_B, 512_KiB - 576_B, refused},
       LimitRule{settable, profile.printf_fifo_size, 512_KiB, 256_B, 2_GiB, capped},
       // The heap's maximum and the launches' are what was measured; what they follow is not known.
       LimitRule{settable, profile.malloc_heap_size, 4_MiB, 64_KiB, Bytes(17'681'179'680), capped},

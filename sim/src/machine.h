@@ -255,6 +255,8 @@ class Machine {
   [[nodiscard]] Status check_map_part(const MapRequest& request, Bytes handle_size) const;
   [[nodiscard]] Status check_map_place(const MapRequest& request) const;
   [[nodiscard]] Status check_descriptors(const SetAccessRequest& request) const;
+  std::size_t unmap_inside(AddressRange range);  // how many mappings that were
+  [[nodiscard]] Status set_access(SlabIndex index, const AccessDescriptor& descriptor);
   [[nodiscard]] Status check_access_reach(const Mapping& mapping,
                                           const AccessDescriptor& descriptor) const;
   // The mappings that make up a range without holes.
@@ -320,6 +322,12 @@ class Machine {
   Status copy_bytes(const Context& context, const MemcpyDtodRequest& request);
   Status touch(const Context& context, const LaunchTouchRequest& request);
   Status synchronize_default_stream();
+  // Whether a side of a copy that begins there is the CPU's.
+  [[nodiscard]] bool is_copied_by_cpu(const Context& context, DeviceAddress address) const;
+  // The source's bytes, where they are staged; else none.
+  [[nodiscard]] Result<std::vector<std::byte>> stage(const MemcpyDtodAsyncRequest& request);
+  [[nodiscard]] Result<Segment> resolve_for_cpu(const Block& block, AddressRange part,
+                                                AccessFlags needed);
   [[nodiscard]] Result<Segment> host_segment_at(DeviceAddress address, AccessFlags needed);
 
   // --- Order (machine_order.cpp) ---

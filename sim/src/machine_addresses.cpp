@@ -75,7 +75,7 @@ Status Machine::mem_address_free(const AddressFreeRequest& request) {
       return invalid(Reason::cuts_mapping, reservation->begin().value(),
                      reservation->size().value());
     }
-    space_.unmap_inside(*reservation, [this](SlabIndex handle) { store_.remove_mapping(handle); });
+    unmap_inside(*reservation);
   }
   space_.free_reservation(*reservation);
   return {};

@@ -117,6 +117,7 @@ Result<std::vector<Segment>> Machine::resolve(const Context& context, DeviceAddr
   if (!range) {
     return invalid(Reason::range_wraps, address.value(), size.value());
   }
+  const bool is_by_cpu = toucher == Toucher::copy && is_copied_by_cpu(context, address);
   DeviceAddress next = range->begin();
   while (next < range->end()) {
     const auto block = space_.block_at(next);
@@ -124,11 +125,44 @@ Result<std::vector<Segment>> Machine::resolve(const Context& context, DeviceAddr
       return invalid(Reason::not_mapped, next.value());
     }
     const DeviceAddress end = std::min(block->range.end(), range->end());
-    TESSERA_TRY(
-        resolve_block(context, *block, AddressRange(next, end - next), needed, toucher, segments));
+    const AddressRange part(next, end - next);
+    if (is_by_cpu) {
+      TESSERA_TRY_ASSIGN(const Segment segment, resolve_for_cpu(*block, part, needed));
+      segments.push_back(segment);
+    } else {
+      TESSERA_TRY(resolve_block(context, *block, part, needed, toucher, segments));
+    }
     next = end;
   }
   return segments;
+}
+
+bool Machine::is_copied_by_cpu(const Context& context, DeviceAddress address) const {
+  const Mapping* mapping = space_.mapping_at(address);
+  return profile_.quirks.cpu_copies_host_memory && mapping != nullptr &&
+         is_host(location_of(*mapping).type) &&
+         mapping->access_of(context.device) == AccessFlags::none;
+}
+
+// Where this refuses, a real program crashes.
+Result<Segment> Machine::resolve_for_cpu(const Block& block, AddressRange part,
+                                         AccessFlags needed) {
+  const Bytes offset = part.begin() - block.range.begin();
+  if (block.kind == BlockKind::legacy) {
+    std::byte* memory = legacy_[block.index].host_memory;
+    if (memory == nullptr) {
+      return invalid(Reason::not_host_memory, part.begin().value());
+    }
+    return Segment{.host_memory = memory, .offset = offset, .size = part.size()};
+  }
+  const Mapping& mapping = space_.mapping(block.index);
+  if (!allows(mapping.host, needed)) {
+    return invalid(Reason::no_access_for_host, part.begin().value(),
+                   static_cast<std::uint64_t>(mapping.host));
+  }
+  Memory& memory = store_.memory(store_.entry(mapping.handle).object);
+  return Segment{
+      .backing = memory.backing.get(), .offset = mapping.offset + offset, .size = part.size()};
 }
 
 Status Machine::read_bytes(const Context& context, DeviceAddress address,
@@ -202,7 +236,10 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher tou
   TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
   const bool is_checked = toucher != Toucher::kernel && profile_.quirks.copies_check_access;
+  bool is_by_cpu = false;
   for (const Access& access : accesses) {
+    is_by_cpu = is_by_cpu || (toucher == Toucher::copy && !access.size.is_zero() &&
+                              is_copied_by_cpu(*context, access.address));
     if (is_checked) {
       TESSERA_TRY(resolve(*context, access.address, access.size, access.needed, toucher));
     }
@@ -224,6 +261,10 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher tou
                         lose(done.error());
                       }
                     });
+  if (is_by_cpu) {
+    timeline_.advance_to(timeline_.stream_end(context->handle, stream));
+    return check_not_lost();
+  }
   return {};
 }
 
@@ -252,8 +293,32 @@ Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
                  });
 }
 
+// What the CPU reads for a device is staged at the call, and the call does not wait, unless it is
+// much.
+Result<std::vector<std::byte>> Machine::stage(const MemcpyDtodAsyncRequest& request) {
+  constexpr Bytes staged_max = 1_MiB;  // [h200: 1 MiB is staged, 16 MiB are not]
+  const MemcpyDtodRequest& copy = request.copy;
+  TESSERA_TRY(need_context());
+  TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
+  if (copy.size > staged_max || !is_copied_by_cpu(*context, copy.source) ||
+      is_copied_by_cpu(*context, copy.destination)) {
+    return std::vector<std::byte>();
+  }
+  std::vector<std::byte> bytes(copy.size.value());
+  TESSERA_TRY(read_bytes(*context, copy.source, bytes, Toucher::copy));
+  return bytes;
+}
+
 Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
   const MemcpyDtodRequest copy = request.copy;
+  // What is wrong with the source is said by the copy below, after what is with the destination.
+  if (auto staged = stage(request); staged && !staged->empty()) {
+    return enqueue(request.stream, duration_of(Call::memcpy_dtod_async, copy.size), Toucher::copy,
+                   {{copy.destination, copy.size, AccessFlags::read_write}},
+                   [this, copy, bytes = std::move(*staged)](const Context& context) {
+                     return write_bytes(context, copy.destination, bytes, Toucher::copy);
+                   });
+  }
   return enqueue(request.stream, duration_of(Call::memcpy_dtod_async, copy.size), Toucher::copy,
                  {{copy.destination, copy.size, AccessFlags::read_write},
                   {copy.source, copy.size, AccessFlags::read}},
@@ -300,27 +365,19 @@ Status Machine::launch_touch(const LaunchTouchRequest& request) {
                  [this, request](const Context& context) { return touch(context, request); });
 }
 
-// What the CPU finds there; a real program would crash where this refuses.
+// What the CPU finds there.
 Result<Segment> Machine::host_segment_at(DeviceAddress address, AccessFlags needed) {
   const auto block = space_.block_at(address);
   if (!block || block->kind == BlockKind::driver) {
     return refuse(ErrorCode::illegal_address, Reason::not_mapped, address.value());
   }
-  const Bytes offset = address - block->range.begin();
-  if (block->kind == BlockKind::legacy) {
-    std::byte* memory = legacy_[block->index].host_memory;
-    if (memory == nullptr) {
-      return refuse(ErrorCode::illegal_address, Reason::not_host_memory, address.value());
-    }
-    return Segment{.host_memory = memory, .offset = offset, .size = 1_B};
+  Result<Segment> segment = resolve_for_cpu(*block, AddressRange(address, 1_B), needed);
+  if (!segment) {
+    Error error = segment.error();
+    error.code = ErrorCode::illegal_address;
+    return error;
   }
-  const Mapping& mapping = space_.mapping(block->index);
-  if (!allows(mapping.host, needed)) {
-    return refuse(ErrorCode::illegal_address, Reason::no_access_for_host, address.value(),
-                  static_cast<std::uint64_t>(mapping.host));
-  }
-  Memory& memory = store_.memory(store_.entry(mapping.handle).object);
-  return Segment{.backing = memory.backing.get(), .offset = mapping.offset + offset, .size = 1_B};
+  return segment;
 }
 
 Result<std::byte> Machine::host_read(DeviceAddress address) {

@@ -10,10 +10,6 @@ bool is_known(AccessFlags flags) noexcept {
          flags == AccessFlags::read_write;
 }
 
-bool is_host(LocationType type) noexcept {
-  return type == LocationType::host || type == LocationType::host_numa;
-}
-
 }  // namespace
 
 Status Machine::check_map_part(const MapRequest& request, Bytes handle_size) const {
@@ -77,9 +73,24 @@ Status Machine::mem_map(const MapRequest& request) {
   }
   TESSERA_TRY(check_map_part(request, store_.size_of(handle)));
   TESSERA_TRY(check_map_place(request));
+  if (RdmaRegistration* rdma = store_.rdma_registration(handle)) {
+    if (rdma->refuses_mappings()) {
+      return refuse(ErrorCode::unknown, Reason::rdma_not_registered, rdma->unnoted().value());
+    }
+    rdma->map(request.address);
+  }
   space_.map(AddressRange(request.address, request.size), handle, request.offset);
   store_.add_mapping(handle);
   return {};
+}
+
+std::size_t Machine::unmap_inside(AddressRange range) {
+  return space_.unmap_inside(range, [this](SlabIndex handle, DeviceAddress begin) {
+    if (RdmaRegistration* rdma = store_.rdma_registration(handle)) {
+      rdma->unmap(begin);
+    }
+    store_.remove_mapping(handle);
+  });
 }
 
 Status Machine::mem_unmap(const UnmapRequest& request) {
@@ -114,8 +125,7 @@ Status Machine::mem_unmap(const UnmapRequest& request) {
   if (!profile_.quirks.unmap_accepts_holes) {
     TESSERA_TRY(mappings_of(*range));
   }
-  const std::size_t unmapped =
-      space_.unmap_inside(*range, [this](SlabIndex handle) { store_.remove_mapping(handle); });
+  const std::size_t unmapped = unmap_inside(*range);
   if (unmapped > 1) {
     spend_for(Call::mem_unmap, unmapped - 1);
   }
@@ -233,6 +243,30 @@ Status Machine::check_page_tables(const std::vector<SlabIndex>& run,
   return {};
 }
 
+Status Machine::set_access(SlabIndex index, const AccessDescriptor& descriptor) {
+  const Mapping& mapping = space_.mapping(index);
+  TESSERA_TRY(check_access_reach(mapping, descriptor));
+  if (is_host(descriptor.location.type)) {
+    space_.set_host_access(index, descriptor.flags);
+    return {};
+  }
+  const DeviceOrdinal device(descriptor.location.id);
+  if (RdmaRegistration* rdma = store_.rdma_registration(mapping.handle)) {
+    const DeviceAddress begin = mapping.range.begin();
+    const bool is_own = location_of(mapping).id == device.value();
+    const auto refused =
+        rdma->set_access(begin, is_own, mapping.access_of(device), descriptor.flags);
+    if (refused) {
+      space_.set_access(index, device, AccessFlags::none);
+      return is_own ? refuse(*refused, Reason::rdma_not_registered, rdma->unnoted().value())
+                    : refuse(*refused, Reason::rdma_not_for_peers, begin.value(),
+                             signed_value(device.value()));
+    }
+  }
+  space_.set_access(index, device, descriptor.flags);
+  return {};
+}
+
 Status Machine::mem_set_access(const SetAccessRequest& request) {
   if (request.size.is_zero() || request.descriptors.empty()) {
     return request.size.is_zero()
@@ -249,17 +283,10 @@ Status Machine::mem_set_access(const SetAccessRequest& request) {
   TESSERA_TRY_ASSIGN(const std::vector<SlabIndex> run, mappings_to_set(*range));
   TESSERA_TRY(check_descriptors(request));
   TESSERA_TRY(check_page_tables(run, request));
-  // One after the other: those before one that the memory cannot give are set [h200].
-  for (const AccessDescriptor& descriptor : request.descriptors) {
-    for (const SlabIndex mapping : run) {
-      TESSERA_TRY(check_access_reach(space_.mapping(mapping), descriptor));
-    }
-    for (const SlabIndex mapping : run) {
-      if (is_host(descriptor.location.type)) {
-        space_.set_host_access(mapping, descriptor.flags);
-      } else {
-        space_.set_access(mapping, DeviceOrdinal(descriptor.location.id), descriptor.flags);
-      }
+  // One after the other: what was set before one that is refused stays [h200].
+  for (const SlabIndex mapping : run) {
+    for (const AccessDescriptor& descriptor : request.descriptors) {
+      TESSERA_TRY(set_access(mapping, descriptor));
     }
   }
   if (run.size() > 1) {

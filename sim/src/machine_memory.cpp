@@ -32,8 +32,20 @@ AllocationProperties reported(const AllocationProperties& asked) {
   return properties;
 }
 
-constexpr std::uint16_t tile_pool_usage = 1;
-constexpr std::uint16_t hw_decompress_usage = 2;
+bool is_tile_pool(const CreateRequest& request) noexcept {
+  return (request.properties.usage & usage_tile_pool) != 0;
+}
+
+// Where memory is short, a tile pool is refused as if it were asked for wrongly, unless it is more
+// than any machine has [h200: 16 TiB and 32 TiB].
+Error of_tile_pool(Error error) noexcept {
+  constexpr Bytes more_than_any = 32_TiB;
+  const bool is_on_device = error.reason == Reason::out_of_device_memory;
+  if (is_on_device && Bytes(error.values[0]) < more_than_any) {
+    error.code = ErrorCode::invalid_value;
+  }
+  return error;
+}
 
 }  // namespace
 
@@ -83,10 +95,10 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
   if (is_on_host && (compression != 0 || is_rdma)) {
     return invalid(Reason::host_memory_is_plain, compression, is_rdma ? 1 : 0);
   }
-  if ((properties.usage & tile_pool_usage) != 0 && (compression != 0 || is_rdma || types != 0)) {
+  if ((properties.usage & usage_tile_pool) != 0 && (compression != 0 || is_rdma || types != 0)) {
     return invalid(Reason::tile_pool_is_plain, properties.usage);
   }
-  if ((properties.usage & hw_decompress_usage) != 0 && compression != 0) {
+  if ((properties.usage & usage_hw_decompress) != 0 && compression != 0) {
     return invalid(Reason::decompress_is_plain, properties.usage);
   }
   return {};
@@ -115,7 +127,9 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   }
   TESSERA_TRY(check_size(request.size, profile_.granularity_minimum));
   TESSERA_TRY(check_properties(request.properties));
-  TESSERA_TRY(check_room(request.size, request.properties.location));
+  if (const Status room = check_room(request.size, request.properties.location); !room) {
+    return is_tile_pool(request) ? of_tile_pool(room.error()) : room.error();
+  }
   const std::uint32_t not_permitted =
       bits(request.properties.requested_handle_types) & bits(profile_.not_permitted_types);
   if (not_permitted != 0) {
@@ -125,7 +139,7 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   Memory memory;
   memory.size = request.size;
   memory.properties = reported(request.properties);
-  memory.hw_decompress = (request.properties.usage & hw_decompress_usage) != 0;
+  memory.hw_decompress = (request.properties.usage & usage_hw_decompress) != 0;
   const bool is_exportable = memory.properties.requested_handle_types != HandleTypes::none;
   if (options_.bytes || is_exportable) {
     memory.backing = std::make_unique<Backing>(
@@ -133,10 +147,14 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   }
   const auto index = store_.add_memory(std::move(memory));
   if (!index) {
-    return out_of_memory(request.size, DeviceOrdinal(request.properties.location.id));
+    const Error error = out_of_memory(request.size, DeviceOrdinal(request.properties.location.id));
+    return is_tile_pool(request) ? of_tile_pool(error) : error;
   }
-  const bool is_tile_pool = (request.properties.usage & tile_pool_usage) != 0;
-  return store_.value_of(store_.add_memory_handle(*index, false, is_tile_pool));
+  const SlabIndex handle = store_.add_memory_handle(*index, false, is_tile_pool(request));
+  if (request.properties.gpu_direct_rdma_capable != 0 && profile_.quirks.rdma_needs_first_mapping) {
+    store_.add_rdma_registration(handle);
+  }
+  return store_.value_of(handle);
 }
 
 Result<SlabIndex> Machine::need_handle(AllocationHandle handle) const {

@@ -63,6 +63,15 @@ void PhysicalStore::remove_mapping(SlabIndex handle) {
   drop_if_dead(handle);
 }
 
+void PhysicalStore::add_rdma_registration(SlabIndex handle) {
+  handles_[handle].rdma = RdmaRegistration();
+}
+
+RdmaRegistration* PhysicalStore::rdma_registration(SlabIndex handle) {
+  std::optional<RdmaRegistration>& registration = handles_[handle].rdma;
+  return registration ? &*registration : nullptr;
+}
+
 void PhysicalStore::drop_if_dead(SlabIndex handle) {
   const HandleEntry entry = handles_[handle];
   if (entry.references != 0 || entry.mappings != 0) {

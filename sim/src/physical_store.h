@@ -19,6 +19,7 @@
 #include "backing.h"
 #include "device_memory.h"
 #include "slab.h"
+#include "tessera/rdma_registration.h"
 #include "tessera/requests.h"
 
 namespace tessera::sim {
@@ -60,6 +61,8 @@ struct HandleEntry {
   bool is_multicast = false;
   bool is_imported = false;
   bool is_tile_pool = false;  // made for sparse textures: mem_map refuses it [h200]
+  // Only of memory made here for GPU-direct RDMA, by profiles that need its first mapping.
+  std::optional<RdmaRegistration> rdma = {};
 };
 
 class PhysicalStore {
@@ -80,6 +83,9 @@ class PhysicalStore {
   void remove_reference(SlabIndex handle);  // it has one
   void add_mapping(SlabIndex handle);
   void remove_mapping(SlabIndex handle);
+  void add_rdma_registration(SlabIndex handle);
+  // Null where it has none.
+  [[nodiscard]] RdmaRegistration* rdma_registration(SlabIndex handle);
 
   // --- Memory ---
   // Takes it from its device (by the location in the properties). Nothing when there is too little.

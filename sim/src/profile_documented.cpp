@@ -33,6 +33,8 @@ Profile documented_profile() {
       .reexport_imported = false,
       .ignores_unknown_handle_types = false,
       .copies_check_access = true,
+      .cpu_copies_host_memory = false,
+      .rdma_needs_first_mapping = false,
   };
   return profile;
 }

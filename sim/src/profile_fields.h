@@ -46,7 +46,9 @@ inline constexpr auto fields<Quirks> = std::tuple(
     field("address_free_refuses_mapped", &Quirks::address_free_refuses_mapped),
     field("reexport_imported", &Quirks::reexport_imported),
     field("ignores_unknown_handle_types", &Quirks::ignores_unknown_handle_types),
-    field("copies_check_access", &Quirks::copies_check_access));
+    field("copies_check_access", &Quirks::copies_check_access),
+    field("cpu_copies_host_memory", &Quirks::cpu_copies_host_memory),
+    field("rdma_needs_first_mapping", &Quirks::rdma_needs_first_mapping));
 
 template <>
 inline constexpr auto fields<CallCost> = std::tuple(

@@ -58,6 +58,8 @@ Profile odd_profile() {
       .reexport_imported = true,
       .ignores_unknown_handle_types = false,
       .copies_check_access = false,
+      .cpu_copies_host_memory = false,
+      .rdma_needs_first_mapping = false,
   };
   return profile;
 }

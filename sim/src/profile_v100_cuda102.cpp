@@ -107,6 +107,8 @@ Profile v100_cuda102_profile() {
       .reexport_imported = false,
       .ignores_unknown_handle_types = false,
       .copies_check_access = true,
+      .cpu_copies_host_memory = false,
+      .rdma_needs_first_mapping = false,
   };
   profile.costs.erase(Call::mem_alloc_async);
   profile.costs.erase(Call::mem_free_async);

@@ -85,6 +85,8 @@ constexpr WrongRule wrong_rules[] = {
     {"FreeWhileMapped", [](sim::Profile& of) { of.quirks.address_free_refuses_mapped = false; }},
     {"ExportImported", [](sim::Profile& of) { of.quirks.reexport_imported = true; }},
     {"CopiesCheck", [](sim::Profile& of) { of.quirks.copies_check_access = false; }},
+    {"CpuCopies", [](sim::Profile& of) { of.quirks.cpu_copies_host_memory = false; }},
+    {"RdmaFirst", [](sim::Profile& of) { of.quirks.rdma_needs_first_mapping = false; }},
     {"UnknownTypes", [](sim::Profile& of) { of.quirks.ignores_unknown_handle_types = false; }},
     {"Capacity", [](sim::Profile& of) { of.memory_reserved = of.memory_reserved + 64_KiB; }},
     // Sixteen mappings, and what they need.

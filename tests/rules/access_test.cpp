@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "rule_machine.h"
 
 namespace tessera::rules {
@@ -100,6 +102,51 @@ TESSERA_KEEPS(set_access_part_of_run) {
     m.fill(address + m.units(i), 1);
     must(m.allow(address + m.units(i), 1));
   }
+}
+
+TESSERA_BREAKS(set_access_rdma_unregistered) {
+  const DeviceAddress address = m.reserve(3);
+  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    must(m.map(address + m.units(i), 1, handle));
+  }
+  must(m.unmap(address, 1));
+  static_cast<void>(m.allow(address + m.units(1), 2));
+}
+// Imported memory is not registered, and other memory needs no registration.
+TESSERA_KEEPS(set_access_rdma_unregistered) {
+  const AllocationHandle made = m.create(
+      1,
+      {.requested_handle_types = HandleTypes::posix_file_descriptor, .gpu_direct_rdma_capable = 1});
+  const ShareableHandle exported = must(m->mem_export_to_shareable_handle({.handle = made}));
+  const AllocationHandle imported = must(m->mem_import_from_shareable_handle(exported));
+  ::close(exported.file_descriptor);
+  for (const AllocationHandle handle : {imported, m.create(1)}) {
+    const DeviceAddress address = m.reserve(3);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      must(m.map(address + m.units(i), 1, handle));
+    }
+    must(m.unmap(address, 1));
+    must(m.allow(address + m.units(1), 2));
+  }
+}
+
+TESSERA_BREAKS(set_access_rdma_peer) {
+  const DeviceAddress address = m.reserve(2);
+  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
+  must(m.map(address, 1, handle));
+  must(m.map(address + m.units(1), 1, handle));
+  must(m.unmap(address, 1));
+  static_cast<void>(m.allow(address + m.units(1), 1, device_1));
+}
+TESSERA_KEEPS(set_access_rdma_peer) {
+  const DeviceAddress address = m.reserve(2);
+  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
+  must(m.map(address, 1, handle));
+  must(m.map(address + m.units(1), 1, handle));
+  must(m.allow(address + m.units(1), 1, device_1));
+  must(m.unmap(address, 1));
+  must(m.allow(address + m.units(1), 1, device_1, AccessFlags::none));
 }
 
 TESSERA_BREAKS(get_access_not_mapped) {

@@ -37,6 +37,42 @@ TESSERA_KEEPS(copy_no_access_on_host) {
   must(m.map(address, 1, m.create(1, {.location = {.type = LocationType::host_numa}})));
   must(m.allow(address, 1));
   must(m.put(address));
+  must(m->ctx_synchronize());
+  // The host's access is enough: the CPU copies.
+  must(m.allow_for(address, 1, {.type = LocationType::host}, AccessFlags::read_write));
+  must(m.allow(address, 1, device_0, AccessFlags::none));
+  must(m.put(address));
+}
+// All that the CPU copies has to be open to it: no device's memory, no hole, no other's.
+TEST(Validation, LooksAtAllThatTheCpuWouldCopy) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.reserve(3);
+  must(m.map(address, 1, m.create(1, {.location = {.type = LocationType::host_numa}})));
+  must(m.allow_for(address, 1, {.type = LocationType::host}, AccessFlags::read));
+  const DeviceAddress other = must(m->mem_alloc(RuleMachine::unit() * 2));
+  const auto from = [&](Bytes size) {
+    return m->memcpy_dtod({.destination = other, .source = address, .size = size});
+  };
+  must(from(RuleMachine::unit()));
+  EXPECT_EQ(m->findings().size(), 0U);
+  EXPECT_FALSE(from(RuleMachine::unit() * 2));  // a hole
+  m.fill(address + m.units(1), 1);
+  must(m.allow(address + m.units(1), 1));
+  EXPECT_FALSE(from(RuleMachine::unit() * 2));  // a device's memory
+  EXPECT_FALSE(m.put(address));                 // it can only be read
+  ASSERT_EQ(m->findings().size(), 3U);
+  for (const Finding& finding : m->findings()) {
+    EXPECT_EQ(finding.rule, RuleId::copy_no_access_on_host);
+  }
+  EXPECT_EQ(m->findings()[1].values[0], (address + m.units(1)).value());
+}
+// A fill is the device's, whose access it needs.
+TEST(Validation, TellsFillsOfHostMemoryFromCopies) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = m.reserve(1);
+  must(m.map(address, 1, m.create(1, {.location = {.type = LocationType::host_numa}})));
+  EXPECT_FALSE(m->memset_d8({.destination = address, .value = 1, .size = Bytes(1)}));
+  EXPECT_EQ(m->findings().at(0).rule, RuleId::copy_no_access);
 }
 TEST(Validation, NamesThePeerThatLacksAccess) {
   RuleMachine m(h200(), ValidationMode::report);

@@ -37,8 +37,11 @@ class BareCalls {
   }
   Status allow(DeviceAddress address, std::uint64_t count, DeviceOrdinal device = {},
                AccessFlags flags = AccessFlags::read_write) {
-    const std::array descriptors = {
-        AccessDescriptor{.location = on_device(device), .flags = flags}};
+    return allow_for(address, count, on_device(device), flags);
+  }
+  Status allow_for(DeviceAddress address, std::uint64_t count, Location location,
+                   AccessFlags flags) {
+    const std::array descriptors = {AccessDescriptor{.location = location, .flags = flags}};
     return driver().mem_set_access(
         {.address = address, .size = units(count), .descriptors = descriptors});
   }

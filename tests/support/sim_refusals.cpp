@@ -48,6 +48,7 @@ World::World(const Profile& profile, const DriverLayer& make_layer)
   if (has_descriptors(profile)) {
     imported = import_of(machine);
   }
+  add_rdma();
   destroyed = must(machine->ctx_create({.device = device_0}));
   must(machine->ctx_destroy(destroyed));
   if (has_peers(profile)) {
@@ -60,6 +61,17 @@ World::World(const Profile& profile, const DriverLayer& make_layer)
   if (profile.multicast) {
     add_multicast();
   }
+}
+
+void World::add_rdma() {
+  rdma = machine.create(1, {.gpu_direct_rdma_capable = 1});
+  const DeviceAddress first = machine.reserve(8);
+  rdma_mappings = first + unit;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    machine.map(first + unit * i, 1, rdma);
+  }
+  must(machine.unmap(first, 1));
+  must(machine.allow(rdma_mappings, 1));
 }
 
 void World::add_multicast() {
@@ -111,6 +123,8 @@ const std::vector<RefusalTable>& refusal_tables() {
        [](const Profile& profile) { return profile.compression; }},
       {"ManagedMemory", managed_memory_refusals,
        [](const Profile& profile) { return profile.managed_memory; }},
+      {"Rdma", rdma_refusals,
+       [](const Profile& profile) { return profile.quirks.rdma_needs_first_mapping; }},
       {"Imports", import_refusals,
        [](const Profile& profile) {
          return has_descriptors(profile) && !profile.quirks.reexport_imported;

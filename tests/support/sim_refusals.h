@@ -57,6 +57,10 @@ struct World {
   AllocationHandle released;
   AllocationHandle tile_pool;
   AllocationHandle imported;  // has_descriptors
+  // Memory for GPU-direct RDMA whose first mapping is gone: two more are there, of which the first
+  // has access.
+  AllocationHandle rdma;
+  DeviceAddress rdma_mappings;
   ContextHandle destroyed;
   ContextHandle peer;  // enabled; has_peers
   StreamHandle stream;
@@ -69,6 +73,7 @@ struct World {
   AllocationHandle on_other_device;
 
  private:
+  void add_rdma();
   void add_multicast();
 };
 
@@ -119,6 +124,7 @@ template <class T>
 [[nodiscard]] std::vector<Refusal> handle_refusals();
 [[nodiscard]] std::vector<Refusal> import_refusals();
 [[nodiscard]] std::vector<Refusal> mapping_refusals();
+[[nodiscard]] std::vector<Refusal> rdma_refusals();
 [[nodiscard]] std::vector<Refusal> null_pointer_refusals();
 [[nodiscard]] std::vector<Refusal> system_refusals();
 [[nodiscard]] std::vector<Refusal> peer_refusals();

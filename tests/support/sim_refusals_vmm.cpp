@@ -216,6 +216,21 @@ std::vector<Refusal> mapping_refusals() {
   };
 }
 
+std::vector<Refusal> rdma_refusals() {
+  return {
+      TESSERA_REFUSAL(
+          mem_map, "first mapping gone",
+          w.map({.address = w.rdma_mappings + w.unit * 2, .size = w.unit, .handle = w.rdma})),
+      TESSERA_REFUSAL(
+          mem_set_access, "first mapping gone",
+          w.access(w.rdma_mappings + w.unit, w.unit,
+                   {.location = on_device(device_0), .flags = AccessFlags::read_write})),
+      TESSERA_REFUSAL(mem_set_access, "first mapping gone, of a peer",
+                      w.access(w.rdma_mappings, w.unit,
+                               {.location = on_device(device_1), .flags = AccessFlags::read})),
+  };
+}
+
 // What CUDA's own calls can be given, and Driver's in a request.
 std::vector<Refusal> null_pointer_refusals() {
   constexpr NullPointers no_output = NullPointers::output;

@@ -66,6 +66,7 @@ void DeepStates::look_at_mapping(const Op& op, const Arguments& arguments, const
       maps_ += outcome.is_ok() ? 1U : 0U;
       reach(DeepState::map_in_part,
             outcome.code == ErrorCode::not_supported || (outcome.is_ok() && arguments.extra != 0));
+      reach(DeepState::rdma_unregistered, outcome.code == ErrorCode::unknown);
       reach(DeepState::map_past_reservation,
             reservation != nullptr && size < (std::uint64_t{1} << 48U) &&
                 address + size > reservation->begin + reservation->size);
@@ -183,6 +184,9 @@ void DeepStates::look_at_data(const Op& op, const Arguments& arguments, const Ou
   reach(DeepState::write_refused, writes && outcome.code == ErrorCode::invalid_value);
   reach(DeepState::copy_across_mappings,
         outcome.is_ok() && arguments.address + arguments.size > block->end());
+  reach(DeepState::copied_by_cpu, outcome.is_ok() && op.kind != OpKind::memset &&
+                                      arguments.size != 0 && model.is_host_mapping(*block) &&
+                                      block->access == decltype(block->access)());
   reach(DeepState::multicast_write, writes && outcome.is_ok() && handle->is_multicast);
   reach(DeepState::alias_read,
         !writes && outcome.is_ok() && outcome.value == 1 && op.value != 0 && handle->mappings > 1);

@@ -284,7 +284,7 @@ ErrorCode NaiveModel::set_limit(const Op& op, const Arguments& arguments, const 
     default:
       return op.choice <= 9 ? ErrorCode::unsupported_limit : ErrorCode::invalid_value;
   }
-  if (value > 523'264) {
+  if (value > 523'712) {
     return ErrorCode::invalid_value;
   }
   const std::uint64_t rounded = up_to(value, 16);

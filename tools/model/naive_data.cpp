@@ -33,12 +33,21 @@ bool NaiveModel::resolve_multicast(const ModelMulticast& multicast, std::uint64_
   return bound == multicast.devices.size();
 }
 
+// The CPU copies what lies on the host where the device has no access.
+bool NaiveModel::is_copied_by_cpu(const ModelContext& context,
+                                  std::uint64_t address) const noexcept {
+  const ModelBlock* block = block_at(address);
+  return profile_.quirks.cpu_copies_host_memory && block != nullptr && is_host_mapping(*block) &&
+         block->access[static_cast<std::size_t>(context.device)] == AccessFlags::none;
+}
+
 bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std::uint64_t size,
                          AccessFlags needed, Toucher toucher, std::vector<Segment>& segments) {
   segments.clear();
   if (address + size < address) {
     return false;
   }
+  const bool is_by_cpu = toucher == Toucher::copy && is_copied_by_cpu(context, address);
   for (std::uint64_t next = address; next < address + size;) {
     const ModelBlock* block = block_at(next);
     if (block == nullptr || block->kind == BlockKind::driver) {
@@ -57,10 +66,15 @@ bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std
       if (!is_near && toucher != Toucher::copy) {
         return false;
       }
+      if (is_by_cpu && legacy.kind != LegacyKind::managed && legacy.kind != LegacyKind::host) {
+        return false;
+      }
       segments.push_back({&legacy.contents, offset, part, false});
       continue;
     }
-    if (!allows(block->access[static_cast<std::size_t>(context.device)], needed)) {
+    const AccessFlags access =
+        is_by_cpu ? block->host : block->access[static_cast<std::size_t>(context.device)];
+    if (!allows(access, needed)) {
       return false;
     }
     const ModelHandle& handle = state_.handles[block->handle];
@@ -86,6 +100,7 @@ bool NaiveModel::can_do(const ModelContext& context, const ModelWork& work) {
     case WorkKind::fill:
       return can(work.address, AccessFlags::read_write, Toucher::fill);
     case WorkKind::write:
+    case WorkKind::write_staged:
       return can(work.address, AccessFlags::read_write, Toucher::copy);
     case WorkKind::read:
       return can(work.address, AccessFlags::read, Toucher::copy);
@@ -146,10 +161,15 @@ bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
         }
       }
       return true;
+    case WorkKind::write_staged:
     case WorkKind::copy: {
-      read(segments_, bytes_);
-      static_cast<void>(resolve(context, work.address, work.size, AccessFlags::read_write,
-                                Toucher::copy, segments_));
+      if (work.kind == WorkKind::copy) {
+        read(segments_, bytes_);
+        static_cast<void>(resolve(context, work.address, work.size, AccessFlags::read_write,
+                                  Toucher::copy, segments_));
+      } else {
+        bytes_ = work.staged;
+      }
       std::size_t next = 0;
       for (const Segment& segment : segments_) {
         next -= segment.is_further_copy ? segment.size : 0;
@@ -230,8 +250,24 @@ ErrorCode NaiveModel::judge_data(const Op& op, const Arguments& arguments) {
   if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
     return ErrorCode::invalid_value;
   }
+  const bool writes_by_cpu =
+      work.kind != WorkKind::fill && is_copied_by_cpu(*context, work.address);
+  const bool reads_by_cpu = work.kind == WorkKind::copy && is_copied_by_cpu(*context, work.source);
+  const bool is_staged =
+      reads_by_cpu && !writes_by_cpu && work.size <= std::uint64_t{1} << 20U &&
+      resolve(*context, work.source, work.size, AccessFlags::read, Toucher::copy, segments_);
+  if (is_staged) {
+    read(segments_, work.staged);
+    work.kind = WorkKind::write_staged;
+  }
   if (const ErrorCode code = queue(work, stream, cost_of(cost, work.size)); code != ok) {
     return code;
+  }
+  if (work.size != 0 && !is_staged && (writes_by_cpu || reads_by_cpu)) {
+    advance_to(std::max(state_.now, stream_end(*context, stream)));
+    if (state_.is_lost) {
+      return ErrorCode::illegal_address;
+    }
   }
   if (is_queued) {
     return ok;

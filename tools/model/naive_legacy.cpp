@@ -119,7 +119,7 @@ ErrorCode NaiveModel::take_heap_block(std::uint64_t size, LegacyKind kind,
   const std::uint64_t unit =
       is_pool ? profile_.reservation_block.value() : profile_.heap_block.value();
   const std::uint64_t block = rounded_up(size, unit);
-  if (block > free_memory(context.device)) {
+  if (is_pool && block > free_memory(context.device)) {
     trim_pools();
   }
   if (block > free_memory(context.device)) {
@@ -128,7 +128,9 @@ ErrorCode NaiveModel::take_heap_block(std::uint64_t size, LegacyKind kind,
   const std::uint64_t granularity = profile_.reservation_granularity.value();
   if (!outcome.is_ok()) {
     if (profile_.contiguous_memory) {
-      trim_pools();  // before it was tried again
+      if (is_pool) {
+        trim_pools();  // before it was tried again
+      }
       return ErrorCode::out_of_memory;
     }
     return has_room_for_addresses(block, granularity) ? ok : ErrorCode::out_of_memory;

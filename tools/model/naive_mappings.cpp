@@ -1,14 +1,11 @@
 // Mappings and access of the naive model.
 #include <algorithm>
+#include <utility>
 
 #include "model/naive_model.h"
 
 namespace tessera::model {
 namespace {
-
-bool is_host(LocationType type) noexcept {
-  return type == LocationType::host || type == LocationType::host_numa;
-}
 
 bool wraps(std::uint64_t begin, std::uint64_t size) noexcept { return begin + size < begin; }
 
@@ -47,7 +44,10 @@ std::size_t NaiveModel::unmap_inside(std::uint64_t begin, std::uint64_t size) {
   std::size_t count = 0;
   for (const ModelBlock& block : state_.blocks) {
     if (goes(block)) {
-      --state_.handles[block.handle].mappings;
+      ModelHandle& handle = state_.handles[block.handle];
+      --handle.mappings;
+      handle.first_mapping = handle.first_mapping == block.begin ? 0 : handle.first_mapping;
+      handle.stray_mapping = handle.stray_mapping == block.begin ? 0 : handle.stray_mapping;
       ++count;
     }
   }
@@ -86,6 +86,12 @@ ErrorCode NaiveModel::map(const Op& op, const Arguments& arguments) {
   if ((!is_inside && !profile_.quirks.map_may_leave_reservation) ||
       has_block_in(arguments.address, arguments.size)) {
     return ErrorCode::invalid_value;
+  }
+  if (handle->is_rdma && handle->first_mapping == 0 && handle->stray_mapping != 0) {
+    return ErrorCode::unknown;
+  }
+  if (handle->first_mapping == 0) {
+    handle->first_mapping = arguments.address;
   }
   ++handle->mappings;
   has_changed_ = true;
@@ -164,6 +170,38 @@ ErrorCode NaiveModel::check_reach(const ModelBlock& mapping,
   return ok;
 }
 
+ErrorCode NaiveModel::set_access(ModelBlock& mapping, const AccessDescriptor& descriptor) {
+  if (const ErrorCode code = check_reach(mapping, descriptor); code != ok) {
+    return code;
+  }
+  if (is_host(descriptor.location.type)) {
+    mapping.host = descriptor.flags;
+    return ok;
+  }
+  ModelHandle& handle = state_.handles[mapping.handle];
+  const std::int32_t device = descriptor.location.id;
+  AccessFlags& access = mapping.access[static_cast<std::size_t>(device)];
+  const AccessFlags before = std::exchange(access, descriptor.flags);
+  if (!handle.is_rdma || before == access) {
+    return ok;
+  }
+  const bool is_own = state_.memories[handle.object].properties.location.id == device;
+  const bool is_stray = handle.stray_mapping == mapping.begin;
+  if (access == AccessFlags::none) {
+    handle.stray_mapping = is_own && is_stray ? 0 : handle.stray_mapping;
+    return ok;
+  }
+  if (handle.first_mapping != 0) {
+    return ok;
+  }
+  if (is_own && (is_stray || handle.stray_mapping == 0)) {
+    handle.stray_mapping = mapping.begin;
+    return ok;
+  }
+  access = AccessFlags::none;
+  return is_own ? ErrorCode::unknown : ErrorCode::invalid_value;
+}
+
 ErrorCode NaiveModel::set_access(const Op& op, const Arguments& arguments) {
   if (arguments.size == 0 || wraps(arguments.address, arguments.size)) {
     return ErrorCode::invalid_value;
@@ -199,19 +237,12 @@ ErrorCode NaiveModel::set_access(const Op& op, const Arguments& arguments) {
   if (more != 0 && accessible + more > profile_.accessible_mappings_max) {
     return ErrorCode::out_of_memory;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    for (const std::size_t index : run_) {
-      if (const ErrorCode code = check_reach(state_.blocks[index], descriptors[i]); code != ok) {
+  has_changed_ = true;
+  for (const std::size_t index : run_) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (const ErrorCode code = set_access(state_.blocks[index], descriptors[i]); code != ok) {
         return code;
       }
-    }
-    has_changed_ = true;
-    for (const std::size_t index : run_) {
-      ModelBlock& block = state_.blocks[index];
-      (is_host(descriptors[i].location.type)
-           ? block.host
-           : block.access[static_cast<std::size_t>(descriptors[i].location.id)]) =
-          descriptors[i].flags;
     }
   }
   spend(Call::mem_set_access, run_.size() > 1 ? run_.size() - 1 : 0);

@@ -185,8 +185,13 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
   const bool on_device = asked.location.type == LocationType::device;
   const std::uint64_t all =
       on_device ? profile_.memory_total.value() : profile_.host_memory.value();
+  // Of a tile pool's size it is said that it is wrong, unless it is beyond all machines.
+  const bool is_tile_pool = (asked.usage & 1U) != 0;
+  const ErrorCode short_of_memory = is_tile_pool && on_device && size < std::uint64_t{1} << 45U
+                                        ? ErrorCode::invalid_value
+                                        : ErrorCode::out_of_memory;
   if (all != 0 && size > all) {
-    return ErrorCode::out_of_memory;
+    return short_of_memory;
   }
   const auto types = static_cast<std::uint32_t>(asked.requested_handle_types);
   if ((types & static_cast<std::uint32_t>(profile_.not_permitted_types)) != 0) {
@@ -194,10 +199,10 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
   }
   spend(Call::mem_create, size >> 20U);
   if (on_device && size > free_memory(asked.location.id)) {
-    return ErrorCode::out_of_memory;
+    return short_of_memory;
   }
   if (!outcome.is_ok()) {
-    return profile_.contiguous_memory && on_device ? ErrorCode::out_of_memory : ok;
+    return profile_.contiguous_memory && on_device ? short_of_memory : ok;
   }
   check_new_handle(outcome.value);
   has_changed_ = true;
@@ -208,9 +213,11 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
   if (asked.location.type == LocationType::host) {
     memory.properties.location = {.type = LocationType::host_numa, .id = 0};
   }
-  state_.handles.push_back({.value = outcome.value,
-                            .object = state_.memories.size(),
-                            .is_tile_pool = (asked.usage & 1U) != 0});
+  state_.handles.push_back(
+      {.value = outcome.value,
+       .object = state_.memories.size(),
+       .is_tile_pool = is_tile_pool,
+       .is_rdma = asked.gpu_direct_rdma_capable != 0 && profile_.quirks.rdma_needs_first_mapping});
   state_.memories.push_back(std::move(memory));
   return ok;
 }

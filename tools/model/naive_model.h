@@ -70,6 +70,11 @@ struct ModelHandle {
   bool is_multicast = false;
   bool is_imported = false;
   bool is_tile_pool = false;
+  // Of memory for GPU-direct RDMA: its first mapping, and the one that access was given to after
+  // that went. 0: none.
+  bool is_rdma = false;
+  std::uint64_t first_mapping = 0;
+  std::uint64_t stray_mapping = 0;
 
   [[nodiscard]] bool is_alive() const noexcept { return references != 0 || mappings != 0; }
 };
@@ -137,7 +142,16 @@ struct ModelEvent {
   bool is_recorded = false;
   std::uint64_t end = 0;
 };
-enum class WorkKind : std::uint8_t { fill, write, read, copy, touch_read, touch_write, free };
+enum class WorkKind : std::uint8_t {
+  fill,
+  write,
+  write_staged,
+  read,
+  copy,
+  touch_read,
+  touch_write,
+  free,
+};
 struct ModelWork {
   std::uint64_t end = 0;
   std::uint64_t order = 0;
@@ -148,6 +162,7 @@ struct ModelWork {
   std::uint64_t size = 0;
   std::uint8_t value = 0;
   std::uint64_t legacy = 0;
+  std::vector<std::uint8_t> staged = {};
 };
 
 // All that is alive, as plain lists. Deep states and comparisons read it.
@@ -285,6 +300,7 @@ class NaiveModel {
   [[nodiscard]] bool cuts_block(std::uint64_t begin, std::uint64_t size) const noexcept;
   [[nodiscard]] bool is_covered(std::uint64_t begin, std::uint64_t size) const noexcept;
   std::size_t unmap_inside(std::uint64_t begin, std::uint64_t size);
+  ErrorCode set_access(ModelBlock& mapping, const AccessDescriptor& descriptor);
   [[nodiscard]] ErrorCode mappings_to_set(const Arguments& arguments,
                                           std::vector<std::size_t>& run);
   [[nodiscard]] ErrorCode check_reach(const ModelBlock& mapping,
@@ -335,6 +351,8 @@ class NaiveModel {
   ErrorCode wait_for_event(const Op& op, const Arguments& arguments);
   ErrorCode launch(const Op& op, const Arguments& arguments);
   ErrorCode read_bytes(const Op& op, const Arguments& arguments);
+  [[nodiscard]] bool is_copied_by_cpu(const ModelContext& context,
+                                      std::uint64_t address) const noexcept;
   [[nodiscard]] bool resolve(const ModelContext& context, std::uint64_t address, std::uint64_t size,
                              AccessFlags needed, Toucher toucher, std::vector<Segment>& segments);
   [[nodiscard]] bool resolve_multicast(const ModelMulticast& multicast, std::uint64_t offset,

@@ -107,8 +107,8 @@ class Driver {
 
   // Makes memory, mapped nowhere, and one reference to it. VALID: size > 0 and a multiple of the
   // granularity; type pinned; a location and export types that the device supports; flags 0.
-  // ERRORS: invalid_value; invalid_device; not_supported; not_permitted (fabric without IMEX
-  // channel [h200]); out_of_memory.
+  // ERRORS: invalid_value (of a tile pool, also where memory is short [h200]); invalid_device;
+  // not_supported; not_permitted (fabric without IMEX channel [h200]); out_of_memory.
   virtual Result<AllocationHandle> mem_create(const CreateRequest& request) = 0;
   // Gives one reference back. The memory lives on while another reference, a mapping, a binding, an
   // imported handle or an open descriptor holds it. VALID: a live handle.
@@ -135,7 +135,7 @@ class Driver {
   // Maps all of a handle's memory into reserved addresses; nobody has access yet. VALID: address
   // and size multiples of the granularity; the range inside one reservation, with nothing mapped
   // there; size is the handle's, offset 0; flags 0. ERRORS: invalid_value; not_supported (size or
-  // offset [h200]); out_of_memory.
+  // offset [h200]); out_of_memory; unknown (rdma_registration.h [h200]).
   virtual Status mem_map(const MapRequest& request) = 0;
   // Takes mappings away and their access with them. Waits for no work [h200]. VALID: exactly whole
   // mappings; no work uses them. ERRORS: invalid_value.
@@ -143,7 +143,7 @@ class Driver {
   // Sets what each location named may do with the mappings in the range; others keep what they had.
   // VALID: starts where a mapping starts, ends where one ends, no hole between; flags none, read or
   // read_write; locations that can reach the memory. ERRORS: invalid_value, invalid_device,
-  // not_supported; out_of_memory (page tables).
+  // not_supported; out_of_memory (page tables); unknown (rdma_registration.h [h200]).
   virtual Status mem_set_access(const SetAccessRequest& request) = 0;
   // What a location may do at an address. VALID: mapped there.
   // ERRORS: invalid_value, invalid_device.
@@ -196,8 +196,10 @@ class Driver {
   // memset_d8 and memcpy_dtod are done in the default stream's order. memcpy_dtoh waits until it is
   // done. So does memcpy_htod from what mem_host_alloc gave; from other memory it returns when the
   // source may be used again, and the device may still be copying: synchronize before unmapping
-  // [doc; h200]. Size zero does nothing. ERRORS: invalid_value (no access, or nothing there
-  // [h200]).
+  // [doc; h200]. Where a side of a copy begins in memory on the host to which the device has no
+  // access, the CPU reads or writes that side, with the host's access, before the call returns; the
+  // call waits for that, but for a source from which it stages 1 MiB at most [h200]. Size zero does
+  // nothing. ERRORS: invalid_value (no access, or nothing there [h200]).
   virtual Status memcpy_htod(const MemcpyHtodRequest& request) = 0;
   virtual Status memcpy_dtoh(const MemcpyDtohRequest& request) = 0;
   virtual Status memcpy_dtod(const MemcpyDtodRequest& request) = 0;

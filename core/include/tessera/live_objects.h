@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,6 +21,7 @@
 
 #include "tessera/call_site.h"
 #include "tessera/error.h"
+#include "tessera/rdma_registration.h"
 #include "tessera/requests.h"
 
 namespace tessera {
@@ -64,6 +66,8 @@ struct LiveHandle {
   std::uint32_t imported = 0;
   std::uint32_t mappings = 0;
   bool is_imported = false;
+  bool is_rdma = false;           // made here for GPU-direct RDMA
+  RdmaRegistration registration;  // of such memory
   MadeBy made;
   MadeBy retained_by;  // the last retain
 
@@ -259,6 +263,12 @@ class LiveObjects {
   [[nodiscard]] Mappings::const_iterator first_touching(DeviceAddress address) const;
   void look_from(DeviceAddress from, Mappings::const_iterator found) const;
   [[nodiscard]] LiveHandle* find_handle(AllocationHandle handle) const;
+  // Null where the mapping's memory has none.
+  [[nodiscard]] RdmaRegistration* registration_of(const LiveMapping& mapping) const;
+  // The mappings from the range's begin to the first hole.
+  [[nodiscard]] std::vector<LiveMapping*> run_from(AddressRange range);
+  void set_access_in_part(const std::vector<LiveMapping*>& run,
+                          std::span<const AccessDescriptor> descriptors);
   MemoryIndex new_memory();
   LiveHandle& add_handle(AllocationHandle handle, MemoryIndex memory, const MadeBy& made);
   void drop_handle_if_dead(AllocationHandle handle, const MadeBy& ended);

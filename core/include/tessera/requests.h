@@ -58,8 +58,16 @@ enum class HandleTypes : std::uint32_t {
          static_cast<std::uint32_t>(wanted);
 }
 
+[[nodiscard]] constexpr bool is_host(LocationType type) noexcept {
+  return type == LocationType::host || type == LocationType::host_numa;
+}
+
 // CUmemAllocationCompType.
 enum class Compression : std::uint8_t { none = 0, generic = 1 };
+
+// CU_MEM_CREATE_USAGE_*: bits of AllocationProperties::usage.
+inline constexpr std::uint16_t usage_tile_pool = 1;
+inline constexpr std::uint16_t usage_hw_decompress = 2;
 
 // CUmemAllocationProp.
 struct AllocationProperties {
@@ -70,7 +78,7 @@ struct AllocationProperties {
   const void* win32_handle_metadata = nullptr;
   Compression compression = Compression::none;
   std::uint8_t gpu_direct_rdma_capable = 0;
-  std::uint16_t usage = 0;
+  std::uint16_t usage = 0;                    // usage_* bits
   std::array<std::uint8_t, 4> reserved = {};  // to be zero
 
   friend bool operator==(const AllocationProperties&, const AllocationProperties&) = default;

@@ -125,10 +125,7 @@ TESSERA_RECORD(mem_unmap) {
 }
 TESSERA_RECORD(mem_set_access) {
   static_cast<void>(made);
-  // A refusal of one of several descriptors leaves those before it set.
-  if (answer || request.descriptors.size() > 1) {
-    objects.set_access(request, answer.has_value());
-  }
+  objects.set_access(request, answer.has_value());
 }
 
 // --- Other allocations ---

@@ -68,6 +68,8 @@ class ProgramGenerator::Maker {
   void reach_peer();
   void multicast();
   void leave_reservation();
+  void lose_rdma_mapping();
+  void copy_by_cpu();
   void end_contexts();
   void order_streams();
   std::uint8_t reserve(std::int16_t granules);

@@ -293,6 +293,59 @@ void ProgramGenerator::Maker::leave_reservation() {
        .place = inside(addresses, rounded(2))});
 }
 
+// Memory for GPU-direct RDMA whose first mapping goes before access is set for the others.
+void ProgramGenerator::Maker::lose_rdma_mapping() {
+  const std::uint8_t addresses = reserve(4);
+  const std::uint8_t memory = vacant(SlotKind::handle);
+  add({.kind = OpKind::create,
+       .result = memory,
+       .other = create_rdma,
+       .size = granules(1),
+       .choice = 1});
+  for (int at = 0; at < 3; ++at) {
+    map(addresses, at, 1, memory);
+  }
+  unmap(addresses, 0, 1);
+  grant(addresses, 1, 1,
+        static_cast<std::int8_t>(choices_.below(static_cast<std::uint32_t>(options_.devices))));
+  if (choices_.chance(50)) {
+    grant(addresses, 1, 1, 0, static_cast<std::uint8_t>(choices_.below(2)));
+  }
+  grant(addresses, 2, 1);
+  map(addresses, 3, 1, memory);
+}
+
+// Memory on the host to which only the host has access, if anybody.
+void ProgramGenerator::Maker::copy_by_cpu() {
+  constexpr std::uint8_t host_numa = 3;
+  constexpr std::uint8_t host = 2;
+  const std::uint8_t memory = vacant(SlotKind::handle);
+  add({.kind = OpKind::create, .result = memory, .size = granules(1), .choice = host_numa});
+  const std::uint8_t addresses = reserve(2);
+  map(addresses, 0, 1, memory);
+  const bool has_access = choices_.chance(80);
+  add({.kind = OpKind::set_access,
+       .place = inside(addresses, 0),
+       .size = granules(1),
+       .choice = host,
+       .value = static_cast<std::uint8_t>(has_access ? 3 : 1)});
+  map(addresses, 1, 1, create(1));
+  grant(addresses, 1, 1);
+  touch(OpKind::htod, addresses, 0, 5);
+  add({.kind = OpKind::launch,
+       .place = inside(addresses, 1),
+       .extra = plain_bytes(20),
+       .choice = 1,
+       .value = 2});
+  const bool reads = choices_.chance(50);
+  add({.kind = OpKind::dtod,
+       .place = inside(addresses, reads ? 1 : 0),
+       .source = inside(addresses, reads ? 0 : 1),
+       .size = plain_bytes(4),
+       .flags = 1});
+  touch(OpKind::expect, addresses, 0, 5);
+}
+
 void ProgramGenerator::Maker::end_contexts() {
   const std::uint8_t context = vacant(SlotKind::context);
   add({.kind = OpKind::ctx_create, .result = context});
@@ -355,10 +408,13 @@ void ProgramGenerator::Maker::play_scene() {
       &Maker::multicast,
       &Maker::share,
       &Maker::fill_page_tables,
+      &Maker::lose_rdma_mapping,
+      &Maker::copy_by_cpu,
   };
   const std::uint32_t drawn = choices_.below(64);
   // Faults cost a machine, and descriptors files: one share each; page tables two; others more.
-  constexpr std::array<std::uint8_t, 16> shares = {6, 6, 5, 5, 5, 5, 5, 5, 4, 2, 4, 4, 3, 2, 1, 2};
+  constexpr std::array<std::uint8_t, scenes.size()> shares = {5, 5, 5, 4, 5, 5, 4, 5, 5,
+                                                              2, 4, 3, 3, 2, 1, 2, 2, 2};
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < scenes.size(); ++i) {
     sum += shares[i];

@@ -1,13 +1,10 @@
 #include <algorithm>
+#include <map>
 
 #include "validation/checks.h"
 
 namespace tessera::validation {
 namespace {
-
-bool is_host(LocationType type) noexcept {
-  return type == LocationType::host || type == LocationType::host_numa;
-}
 
 bool is_known(AccessFlags flags) noexcept {
   return flags == AccessFlags::none || flags == AccessFlags::read ||
@@ -106,6 +103,39 @@ bool check_reach(Inspection& look, const LiveMapping& mapping, const AccessDescr
                      mapping.made);
 }
 
+// Access is set mapping by mapping: what one is given can be why another is refused.
+class RdmaCheck {
+ public:
+  explicit RdmaCheck(Inspection& look) : look_(look) {}
+
+  // Whether the driver would set it.
+  bool set(const LiveMapping& mapping, const AccessDescriptor& wanted) {
+    const LiveHandle* handle = look_.objects.handle(mapping.handle);
+    if (handle == nullptr || !handle->is_rdma || mapping.is_access_unknown ||
+        wanted.location.type != LocationType::device) {
+      return true;
+    }
+    RdmaRegistration& rdma =
+        registrations_.try_emplace(mapping.handle, handle->registration).first->second;
+    const DeviceAddress begin = mapping.range.begin();
+    const DeviceOrdinal device(wanted.location.id);
+    const bool is_own =
+        look_.objects.memory(mapping.memory).properties.location.id == device.value();
+    const auto refused = rdma.set_access(begin, is_own, mapping.access_of(device), wanted.flags);
+    if (!refused) {
+      return true;
+    }
+    return is_own ? look_.report(RuleId::set_access_rdma_unregistered,
+                                 {rdma.unnoted().value(), begin.value()}, mapping.made)
+                  : look_.report(RuleId::set_access_rdma_peer,
+                                 {number(device.value()), begin.value()}, mapping.made);
+  }
+
+ private:
+  Inspection& look_;
+  std::map<AllocationHandle, RdmaRegistration> registrations_;  // as they will be
+};
+
 bool takes_access_away(const LiveMapping& mapping, const AccessDescriptor& wanted) {
   return wanted.location.type == LocationType::device &&
          wanted.flags < mapping.access_of(DeviceOrdinal(wanted.location.id));
@@ -140,9 +170,10 @@ TESSERA_CHECK_CALL(mem_set_access) {
   }
   bool may_go_on = true;
   bool takes_away = false;
+  RdmaCheck rdma(look);
   look.objects.for_each_mapping(run->range, [&](const LiveMapping& mapping) {
     for (const AccessDescriptor& wanted : request.descriptors) {
-      may_go_on = may_go_on && check_reach(look, mapping, wanted);
+      may_go_on = may_go_on && check_reach(look, mapping, wanted) && rdma.set(mapping, wanted);
       takes_away = takes_away || takes_access_away(mapping, wanted);
     }
   });

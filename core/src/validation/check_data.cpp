@@ -36,12 +36,6 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
     return true;
   }
   const bool is_kernel = look.by.call == Call::launch_touch;
-  const bool is_on_host =
-      mapping.memory != no_memory &&
-      look.objects.memory(mapping.memory).properties.location.type != LocationType::device;
-  if (is_on_host && !is_kernel && mapping.readers == 0) {
-    return look.report(RuleId::copy_no_access_on_host, {at.value()}, mapping.made);
-  }
   return look.report(is_kernel ? RuleId::launch_no_access : RuleId::copy_no_access,
                      {at.value(), number(device->value()), number_of(mapping.access_of(*device))},
                      mapping.made);
@@ -71,10 +65,51 @@ bool check_nothing_there(Inspection& look, AddressRange range, DeviceAddress at)
                      {range.begin().value(), range.size().value(), at.value()}, ended);
 }
 
+bool is_copy(Call call) noexcept {
+  return call == Call::memcpy_htod || call == Call::memcpy_htod_async ||
+         call == Call::memcpy_dtoh || call == Call::memcpy_dtoh_async ||
+         call == Call::memcpy_dtod || call == Call::memcpy_dtod_async;
+}
+
+// A side of a copy that begins in host memory, to which the device has no access, is the CPU's.
+bool is_copied_by_cpu(Inspection& look, DeviceAddress begin, StreamHandle stream) {
+  const LiveMapping* mapping = look.objects.mapping_at(begin);
+  if (!is_copy(look.by.call) || mapping == nullptr || mapping->memory == no_memory ||
+      mapping->is_access_unknown || !is_still_current(look, stream)) {
+    return false;
+  }
+  const auto context = look.context_of(stream);
+  const auto device = context ? look.device_of(*context) : std::nullopt;
+  return device && is_host(look.objects.memory(mapping->memory).properties.location.type) &&
+         mapping->access_of(*device) == AccessFlags::none;
+}
+
+// Whether the CPU can touch all of it: if not, the process crashes.
+bool check_for_cpu(Inspection& look, AddressRange range, AccessFlags needed) {
+  DeviceAddress next = range.begin();
+  while (next < range.end()) {
+    const LiveMapping* mapping = look.objects.mapping_at(next);
+    const LiveAllocation* other = look.objects.allocation_at(next);
+    const bool is_open = mapping != nullptr
+                             ? mapping->is_access_unknown || allows(mapping->host, needed)
+                             : other != nullptr && (other->kind == OtherMemory::host ||
+                                                    other->kind == OtherMemory::managed);
+    if (!is_open) {
+      return look.report(RuleId::copy_no_access_on_host, {next.value()},
+                         mapping != nullptr ? mapping->made : MadeBy());
+    }
+    next = mapping != nullptr ? mapping->range.end() : other->range.end();
+  }
+  return true;
+}
+
 bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream) {
   const auto range = look.range_of(touched.address, touched.size);
   if (!range || range->is_empty()) {
     return range.has_value();
+  }
+  if (is_copied_by_cpu(look, touched.address, stream)) {
+    return check_for_cpu(look, *range, touched.needed);
   }
   DeviceAddress next = range->begin();
   while (next < range->end()) {

@@ -3,11 +3,9 @@
 namespace tessera::validation {
 namespace {
 
-constexpr std::uint16_t tile_pool_usage = 1;
-
 bool check_map_part(Inspection& look, const MapRequest& request, const LiveHandle& handle) {
   const LiveMemory& memory = look.objects.memory(handle.memory);
-  if ((memory.properties.usage & tile_pool_usage) != 0) {
+  if ((memory.properties.usage & usage_tile_pool) != 0) {
     return look.report(RuleId::map_tile_pool, {request.handle.value()}, handle.made);
   }
   // How large memory of another process is, only its first mapping tells.
@@ -102,8 +100,11 @@ TESSERA_CHECK_CALL(mem_map) {
     return;
   }
   const LiveHandle* handle = look.usable(request.handle, Inspection::Wants::either);
-  if (handle != nullptr && check_map_part(look, request, *handle)) {
-    check_map_place(look, request);
+  if (handle != nullptr && check_map_part(look, request, *handle) &&
+      check_map_place(look, request) && handle->is_rdma &&
+      handle->registration.refuses_mappings()) {
+    look.report(RuleId::map_rdma_unregistered, {handle->registration.unnoted().value()},
+                handle->made);
   }
 }
 

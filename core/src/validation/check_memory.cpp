@@ -11,8 +11,6 @@ constexpr Bytes alignment_max(1ULL << 57U);
 
 constexpr std::uint32_t known_export_types = 1U | 2U | 4U | 8U;
 constexpr std::uint32_t windows_export_types = 2U | 4U;
-constexpr std::uint16_t tile_pool_usage = 1;
-constexpr std::uint16_t hw_decompress_usage = 2;
 
 bool check_export_types(Inspection& look, const AllocationProperties& properties) {
   const auto types = static_cast<std::uint32_t>(properties.requested_handle_types);
@@ -38,13 +36,13 @@ bool check_export_types(Inspection& look, const AllocationProperties& properties
 
 bool check_plain(Inspection& look, const AllocationProperties& properties) {
   const bool is_on_device = properties.location.type == LocationType::device;
-  const bool is_tile_pool = (properties.usage & tile_pool_usage) != 0;
+  const bool is_tile_pool = (properties.usage & usage_tile_pool) != 0;
   const auto types = static_cast<std::uint32_t>(properties.requested_handle_types);
   const bool has_extra =
       properties.compression != Compression::none || properties.gpu_direct_rdma_capable != 0;
   const bool has_types = is_tile_pool && types != 0;
   const bool has_compression =
-      (properties.usage & hw_decompress_usage) != 0 && properties.compression != Compression::none;
+      (properties.usage & usage_hw_decompress) != 0 && properties.compression != Compression::none;
   const bool has_metadata =
       properties.win32_handle_metadata != nullptr && (types & windows_export_types) == 0;
   if (((is_tile_pool || !is_on_device) && has_extra) || has_types || has_compression ||

@@ -15,7 +15,7 @@ bool limit_is_known(Inspection& look, ContextLimit limit) {
 std::optional<std::uint64_t> most_of(Inspection& look, ContextLimit limit) {
   switch (limit) {
     case ContextLimit::stack_size:
-      return 523'264;  // [h200]: 512 KiB less 1 KiB
+      return 523'712;  // [h200]
     case ContextLimit::max_l2_fetch_granularity:
       return 128;
     case ContextLimit::persisting_l2_cache_size: {

@@ -44,9 +44,10 @@ bool has_error(Call call, ErrorCode code) {
 TEST(CallErrors, ListEachCallOnceInOrder) { EXPECT_EQ(listed_calls(), all_calls()); }
 
 TEST(CallErrors, GiveTheOwnErrorsOfACallFirst) {
-  EXPECT_THAT(call_errors(Call::mem_map),
-              ElementsAre(ErrorCode::invalid_value, ErrorCode::not_supported,
-                          ErrorCode::out_of_memory, ErrorCode::not_initialized));
+  EXPECT_THAT(
+      call_errors(Call::mem_map),
+      ElementsAre(ErrorCode::invalid_value, ErrorCode::not_supported, ErrorCode::out_of_memory,
+                  ErrorCode::unknown, ErrorCode::not_initialized));
   EXPECT_THAT(call_errors(Call::mem_alloc), Contains(ErrorCode::illegal_address));
   EXPECT_THAT(call_errors(Call::driver_get_version), IsEmpty());
   EXPECT_THAT(call_errors(Call::none), IsEmpty());

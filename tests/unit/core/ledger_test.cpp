@@ -69,6 +69,75 @@ TEST(LiveObjects, AMemoryLivesWhileAnyHandleOrMappingDoes) {
   EXPECT_TRUE(leak_report_of(objects).is_empty());
 }
 
+// What the layer did not see made it leaves alone, whatever is said of it.
+TEST(LiveObjects, KnowNothingOfWhatTheyDidNotSee) {
+  LiveObjects objects;
+  objects.remove_reservation(base, by(1, Call::mem_address_free));
+  objects.add_retained(first_handle, base, by(2, Call::mem_retain_allocation_handle));
+  objects.remove_reference(first_handle, by(3, Call::mem_release));
+  objects.add_descriptor(0, first_handle, by(4, Call::mem_export_to_shareable_handle));
+  objects.add_fabric_export(first_handle);
+  objects.add_multicast_device(first_handle, DeviceOrdinal(0));
+  objects.add_binding(first_handle, 0, Bytes(), 2_MiB, by(5, Call::multicast_bind_mem));
+  objects.remove_binding({.multicast = first_handle, .device = {}, .size = 2_MiB});
+  objects.remove_stream(StreamHandle(7), by(6, Call::stream_destroy));
+  objects.remove_event(EventHandle(7), by(7, Call::event_destroy));
+  EXPECT_FALSE(objects.remove_allocation(base, by(8, Call::mem_free)).has_value());
+  EXPECT_EQ(objects.handle(first_handle), nullptr);
+  EXPECT_EQ(objects.memory_of(first_handle), nullptr);
+  EXPECT_EQ(objects.mapping_before(base), nullptr);
+  EXPECT_TRUE(leak_report_of(objects).is_empty());
+}
+
+// A retained handle of memory that is mapped no more, or was mapped elsewhere, is still known.
+TEST(LiveObjects, KnowARetainedHandleWithoutItsMapping) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  objects.add_retained(first_handle, base, by(2, Call::mem_retain_allocation_handle));
+  EXPECT_EQ(objects.handle(first_handle)->retained, 1U);
+}
+
+TEST(LiveObjects, UnbindOnlyWhatIsNamed) {
+  LiveObjects objects;
+  objects.add_multicast(first_handle, {.device_count = 1, .size = 4_MiB}, by(1));
+  objects.add_memory(second_handle, 2_MiB, {}, by(2));
+  objects.add_multicast_device(first_handle, DeviceOrdinal(0));
+  const MemoryIndex memory = objects.handle(second_handle)->memory;
+  objects.add_binding(first_handle, no_memory, Bytes(), 2_MiB, by(3, Call::multicast_bind_mem));
+  objects.add_binding(first_handle, memory, Bytes(), 2_MiB, by(4, Call::multicast_bind_mem));
+  const MulticastUnbindRequest named = {
+      .multicast = first_handle, .device = DeviceOrdinal(0), .size = 2_MiB};
+  for (const int wrong : {0, 1, 2}) {
+    MulticastUnbindRequest request = named;
+    request.device = DeviceOrdinal(wrong == 0 ? 1 : 0);
+    request.multicast_offset = wrong == 1 ? 2_MiB : Bytes();
+    request.size = wrong == 2 ? 4_MiB : 2_MiB;
+    objects.remove_binding(request);
+    EXPECT_EQ(objects.memory(memory).bindings, 1U);
+  }
+  objects.remove_binding(named);
+  EXPECT_EQ(objects.memory(memory).bindings, 0U);
+}
+
+// A set access of memory for GPU-direct RDMA that fails in the middle: what came first is done.
+TEST(LiveObjects, NoteWhatAFailedSetAccessRegistered) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {.gpu_direct_rdma_capable = 1}, by(1));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    map(objects, i, first_handle, 2 + i);
+  }
+  objects.remove_mappings(AddressRange(base, 2_MiB), by(5, Call::mem_unmap));
+  EXPECT_FALSE(objects.handle(first_handle)->registration.refuses_mappings());
+  const std::array descriptors = {
+      AccessDescriptor{.location = on_device({}), .flags = AccessFlags::read_write}};
+  objects.set_access({.address = base + 2_MiB, .size = 4_MiB, .descriptors = descriptors}, false);
+  EXPECT_TRUE(objects.handle(first_handle)->registration.refuses_mappings());
+  EXPECT_EQ(objects.handle(first_handle)->registration.unnoted(), base + 2_MiB);
+  EXPECT_EQ(objects.mapping_at(base + 2_MiB)->access_of({}), AccessFlags::read_write);
+  EXPECT_EQ(objects.mapping_at(base + 4_MiB)->access_of({}), AccessFlags::none);
+  EXPECT_FALSE(objects.mapping_at(base + 4_MiB)->is_access_unknown) << "it is known how far it got";
+}
+
 TEST(LiveObjects, AHandleValueGivenAgainIsNewMemory) {
   LiveObjects objects;
   objects.add_memory(first_handle, 2_MiB, {}, by(1));

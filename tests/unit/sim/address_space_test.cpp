@@ -28,8 +28,8 @@ class AddressSpaceTest : public testing::Test {
  protected:
   std::vector<SlabIndex> unmap(AddressRange inside) {
     std::vector<SlabIndex> handles;
-    const std::size_t count =
-        space.unmap_inside(inside, [&](SlabIndex handle) { handles.push_back(handle); });
+    const std::size_t count = space.unmap_inside(
+        inside, [&](SlabIndex handle, DeviceAddress) { handles.push_back(handle); });
     EXPECT_EQ(count, handles.size());
     EXPECT_EQ(space.check_invariants(), "");
     return handles;

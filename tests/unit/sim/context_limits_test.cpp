@@ -23,8 +23,8 @@ constexpr std::uint64_t max_u64 = ~std::uint64_t{0};
 TEST(ContextLimits, OfAStackAreRoundedAndNotBeyondTheMost) {
   EXPECT_EQ(set(ContextLimit::stack_size, 0), 0U);
   EXPECT_EQ(set(ContextLimit::stack_size, 1), 16U);
-  EXPECT_EQ(set(ContextLimit::stack_size, 523'264), 523'264U);
-  EXPECT_EQ(set(ContextLimit::stack_size, 523'265), std::nullopt);
+  EXPECT_EQ(set(ContextLimit::stack_size, 523'697), 523'712U);
+  EXPECT_EQ(set(ContextLimit::stack_size, 523'713), std::nullopt);
   EXPECT_EQ(set(ContextLimit::stack_size, max_u64), std::nullopt);
 }
 

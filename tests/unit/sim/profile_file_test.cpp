@@ -164,10 +164,10 @@ TEST(ProfileFile, NamesMissingFields) {
               AllOf(StartsWith("line 1, column 1: the profile lacks name, "),
                     HasSubstr("peers, quirks, costs, default_cost"), HasSubstr("\"based_on\"")));
   std::string text = profile_to_text(*built_in_profile("h200"));
-  const std::string field = "\"copies_check_access\"";
+  const std::string field = "\"rdma_needs_first_mapping\"";
   text.replace(text.find(field) - 1, field.size() + 7, " ");
   text.erase(text.rfind(',', text.find("},", text.find("\"ignores_unknown"))), 1);
-  EXPECT_THAT(fault_of(text), HasSubstr("quirks lacks copies_check_access"));
+  EXPECT_THAT(fault_of(text), HasSubstr("quirks lacks rdma_needs_first_mapping"));
   EXPECT_THAT(fault_of(R"({"based_on": "h200", "costs": {"mem_map": {"base_ns": 1}}})"),
               HasSubstr("costs.mem_map lacks per_unit_ns"));
 }

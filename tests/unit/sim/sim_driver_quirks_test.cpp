@@ -178,5 +178,65 @@ TEST(SimDriverQuirks, PeersAreWhatTheProfileSays) {
               fails_with(ErrorCode::peer_access_unsupported));
 }
 
+// Where memory for GPU-direct RDMA lost its first mapping, a mapping that gets access then blocks
+// the others, until it loses it or goes.
+TEST(SimDriverQuirks, RdmaNeedsItsFirstMapping) {
+  for (const bool needs : {true, false}) {
+    SimMachine machine(with(&Quirks::rdma_needs_first_mapping, needs), {.devices = 2});
+    const DeviceAddress range = machine.reserve(4);
+    const auto at = [&](std::uint64_t index) { return range + machine.unit() * index; };
+    const AllocationHandle handle = machine.create(1, {.gpu_direct_rdma_capable = 1});
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      machine.map(at(i), 1, handle);
+    }
+    must(machine.allow(at(2), 1, device_0, AccessFlags::read));
+    must(machine.unmap(range, 1));
+    must(machine.allow(at(1), 1));
+    const Status further = machine.allow(at(2), 1);
+    EXPECT_EQ(further.has_value(), !needs);
+    EXPECT_EQ(machine.BareCalls::map(at(3), 1, handle).has_value(), !needs);
+    EXPECT_EQ(machine.allow(at(1), 1, device_1).has_value(), !needs) << "a peer gets none at all";
+    if (needs) {
+      EXPECT_THAT(further, fails_with(ErrorCode::unknown));
+      EXPECT_EQ(further.error().values[0], at(1).value());
+      EXPECT_THAT(machine->mem_get_access({.address = at(2)}), is_ok_and_holds(AccessFlags::none))
+          << "what it had is lost";
+      EXPECT_THAT(machine->mem_get_access({.address = at(1)}),
+                  is_ok_and_holds(AccessFlags::read_write));
+      // Nothing else is blocked: other memory, and access that stays as it is.
+      EXPECT_THAT(machine.allow(at(1), 1), is_ok());
+      EXPECT_THAT(machine.put(machine.mapped(1), 1), is_ok());
+      must(machine.allow(at(1), 1, device_0, AccessFlags::none));
+      EXPECT_THAT(machine.BareCalls::map(at(3), 1, handle), is_ok());
+      EXPECT_THAT(machine.allow(at(2), 1), is_ok()) << "the new mapping is noted";
+    }
+  }
+}
+
+TEST(SimDriverQuirks, TheCpuCopiesHostMemory) {
+  for (const bool copies : {true, false}) {
+    SimMachine machine(with(&Quirks::cpu_copies_host_memory, copies));
+    const DeviceAddress range = machine.reserve(1);
+    machine.map(range, 1, machine.create(1, {.location = {.type = LocationType::host_numa}}));
+    EXPECT_THAT(machine.put(range, 5), fails_with(ErrorCode::invalid_value));
+    must(machine.allow_for(range, 1, {.type = LocationType::host}, AccessFlags::read));
+    EXPECT_THAT(machine.put(range, 5), fails_with(ErrorCode::invalid_value));
+    EXPECT_EQ(machine.get(range).has_value(), copies);
+    must(machine.allow_for(range, 1, {.type = LocationType::host}, AccessFlags::read_write));
+    const DeviceAddress other = must(machine->mem_alloc(16_B));
+    const StreamHandle stream = must(machine->stream_create(StreamFlags::non_blocking));
+    must(machine.launch_write(other, 9, 1'000'000, stream));
+    const Status copied = machine->memcpy_dtod_async(
+        {.copy = {.destination = range, .source = other, .size = 1_B}, .stream = stream});
+    EXPECT_EQ(copied.has_value(), copies);
+    if (copies) {
+      EXPECT_THAT(machine->host_read(range), is_ok_and_holds(std::byte{9})) << "it has waited";
+    }
+    EXPECT_THAT(machine->memset_d8({.destination = range, .value = 1, .size = 1_B}),
+                fails_with(ErrorCode::invalid_value))
+        << "the device fills";
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sim

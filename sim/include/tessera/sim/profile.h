@@ -43,6 +43,12 @@ struct Quirks {
   bool ignores_unknown_handle_types = true;
   // A copy or fill without access is refused at the call. Else it faults like a kernel.
   bool copies_check_access = true;
+  // A side of a copy that begins in host memory, to which the device has no access, is the CPU's,
+  // with the host's access. Else the device needs access there, too.
+  bool cpu_copies_host_memory = true;
+  // Memory for GPU-direct RDMA is refused further mappings and access after its first mapping went
+  // (tessera/rdma_registration.h). Else its mappings do not depend on each other.
+  bool rdma_needs_first_mapping = true;
 
   friend bool operator==(const Quirks&, const Quirks&) = default;
 };

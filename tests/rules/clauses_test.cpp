@@ -1,0 +1,273 @@
+// Rules have several clauses: each way of breaking one that its own test does not take, and each
+// nearest program that keeps to it.
+#include <unistd.h>
+
+#include "rule_machine.h"
+
+namespace tessera::rules {
+namespace {
+
+constexpr AllocationHandle made_up_handle{0xdead'beef};
+constexpr Bytes last_unit{~std::uint64_t{0} << 21U};
+constexpr LocationType on_host = LocationType::host_numa;
+
+AllocationHandle object_of(RuleMachine& m, std::uint32_t devices, std::uint64_t units) {
+  const AllocationHandle multicast =
+      must(m->multicast_create({.device_count = devices, .size = m.units(units)}));
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(devices); ++i) {
+    must(m->multicast_add_device({.multicast = multicast, .device = DeviceOrdinal(i)}));
+  }
+  return multicast;
+}
+
+Status bind(RuleMachine& m, const MulticastBindMemRequest& request) {
+  return m->multicast_bind_mem(request);
+}
+
+// Memory that the layer has not seen made.
+AllocationHandle foreign(RuleMachine& m, std::uint64_t units) {
+  sim::SimDriver& driver = m.simulator();
+  const AllocationHandle made = must(driver.mem_create(
+      {.size = m.units(units),
+       .properties = {.requested_handle_types = HandleTypes::posix_file_descriptor}}));
+  const ShareableHandle exported = must(driver.mem_export_to_shareable_handle({.handle = made}));
+  const AllocationHandle imported = must(m->mem_import_from_shareable_handle(exported));
+  ::close(exported.file_descriptor);
+  return imported;
+}
+
+struct Clause {
+  const char* name;
+  RuleId rule;  // none: nothing is found
+  Program program;
+};
+
+const Clause multicast_clauses[] = {
+    {"CreateKnowsNoFlags", RuleId::flags_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(m->multicast_create({.device_count = 2, .size = m.units(1), .flags = 1}));
+     }},
+    {"AnObjectHasADevice", RuleId::multicast_device_count,
+     [](RuleMachine& m) {
+       static_cast<void>(m->multicast_create({.device_count = 0, .size = m.units(1)}));
+     }},
+    {"SoIsItForTheGranularity", RuleId::multicast_device_count,
+     [](RuleMachine& m) {
+       static_cast<void>(
+           m->multicast_get_granularity({.properties = {.device_count = 9, .size = m.units(1)}}));
+     }},
+    {"AddsDevicesThatThereAre", RuleId::device_unknown,
+     [](RuleMachine& m) {
+       const AllocationHandle multicast =
+           must(m->multicast_create({.device_count = 2, .size = m.units(1)}));
+       static_cast<void>(
+           m->multicast_add_device({.multicast = multicast, .device = DeviceOrdinal(9)}));
+     }},
+    {"AddsNoMoreThanItIsFor", RuleId::multicast_device_twice,
+     [](RuleMachine& m) {
+       static_cast<void>(
+           m->multicast_add_device({.multicast = object_of(m, 1, 1), .device = device_1}));
+     }},
+    {"BindsAPositiveSize", RuleId::binding_unaligned,
+     [](RuleMachine& m) {
+       static_cast<void>(
+           bind(m, {.multicast = object_of(m, 1, 1), .memory = m.create(1), .size = Bytes()}));
+     }},
+    {"BindsAtWholeUnitsOfTheObject", RuleId::binding_unaligned,
+     [](RuleMachine& m) {
+       static_cast<void>(bind(m, {.multicast = object_of(m, 1, 2),
+                                  .multicast_offset = 1_MiB,
+                                  .memory = m.create(1),
+                                  .size = m.units(1)}));
+     }},
+    {"BindsAtWholeUnitsOfTheMemory", RuleId::binding_unaligned,
+     [](RuleMachine& m) {
+       static_cast<void>(bind(m, {.multicast = object_of(m, 1, 2),
+                                  .memory = m.create(2),
+                                  .memory_offset = 1_MiB,
+                                  .size = m.units(1)}));
+     }},
+    {"BindsWithinTheMemory", RuleId::binding_outside,
+     [](RuleMachine& m) {
+       static_cast<void>(
+           bind(m, {.multicast = object_of(m, 1, 2), .memory = m.create(1), .size = m.units(2)}));
+     }},
+    {"BindsWithin64BitsOfTheObject", RuleId::binding_outside,
+     [](RuleMachine& m) {
+       static_cast<void>(bind(m, {.multicast = object_of(m, 1, 2),
+                                  .multicast_offset = last_unit,
+                                  .memory = m.create(1),
+                                  .size = m.units(1)}));
+     }},
+    {"BindsWithin64BitsOfTheMemory", RuleId::binding_outside,
+     [](RuleMachine& m) {
+       static_cast<void>(bind(m, {.multicast = object_of(m, 1, 2),
+                                  .memory = m.create(1),
+                                  .memory_offset = last_unit,
+                                  .size = m.units(1)}));
+     }},
+    {"BindsMemoryOfADevice", RuleId::binding_device_not_added,
+     [](RuleMachine& m) {
+       static_cast<void>(bind(m, {.multicast = object_of(m, 1, 1),
+                                  .memory = m.create(1, {.location = {.type = on_host}}),
+                                  .size = m.units(1)}));
+     }},
+    {"BindsWhatTheDriverKnows", RuleId::none,
+     [](RuleMachine& m) {
+       must(
+           bind(m, {.multicast = object_of(m, 1, 1), .memory = foreign(m, 1), .size = m.units(1)}));
+     }},
+    {"BindsBesideABinding", RuleId::none,
+     [](RuleMachine& m) {
+       const AllocationHandle multicast = object_of(m, 2, 3);
+       const AllocationHandle memory = m.create(3);
+       for (const std::uint64_t unit : {1U, 0U, 2U}) {
+         must(bind(m, {.multicast = multicast,
+                       .multicast_offset = m.units(unit),
+                       .memory = memory,
+                       .memory_offset = m.units(unit),
+                       .size = m.units(1)}));
+       }
+     }},
+    {"BindsAHandle", RuleId::unknown_handle,
+     [](RuleMachine& m) {
+       static_cast<void>(bind(
+           m, {.multicast = object_of(m, 1, 1), .memory = made_up_handle, .size = m.units(1)}));
+     }},
+    {"BindKnowsNoFlags", RuleId::flags_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(bind(m, {.multicast = object_of(m, 1, 1),
+                                  .memory = m.create(1),
+                                  .size = m.units(1),
+                                  .flags = 1}));
+     }},
+    {"BindsAddressesToAnObject", RuleId::not_multicast,
+     [](RuleMachine& m) {
+       static_cast<void>(m->multicast_bind_addr(
+           {.multicast = m.create(1), .address = m.mapped(1), .size = m.units(1)}));
+     }},
+    {"BindAddressKnowsNoFlags", RuleId::flags_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(m->multicast_bind_addr({.multicast = object_of(m, 1, 1),
+                                                 .address = m.mapped(1),
+                                                 .size = m.units(1),
+                                                 .flags = 1}));
+     }},
+    {"BindsNoObjectsAddresses", RuleId::handle_is_multicast,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.reserve(1);
+       must(m.map(address, 1, object_of(m, 1, 1)));
+       static_cast<void>(m->multicast_bind_addr(
+           {.multicast = object_of(m, 1, 1), .address = address, .size = m.units(1)}));
+     }},
+    {"UnbindsOfADeviceThatThereIs", RuleId::device_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(m->multicast_unbind(
+           {.multicast = object_of(m, 1, 1), .device = DeviceOrdinal(9), .size = m.units(1)}));
+     }},
+};
+
+template <class Request>
+void unbind_other(RuleMachine& m, Request change) {
+  const AllocationHandle multicast = object_of(m, 2, 2);
+  must(bind(m, {.multicast = multicast, .memory = m.create(1), .size = m.units(1)}));
+  MulticastUnbindRequest request = {.multicast = multicast, .device = device_0, .size = m.units(1)};
+  change(request);
+  static_cast<void>(m->multicast_unbind(request));
+}
+
+const Clause unbind_clauses[] = {
+    {"NamesTheDevice", RuleId::unbind_not_bound,
+     [](RuleMachine& m) { unbind_other(m, [](auto& of) { of.device = device_1; }); }},
+    {"NamesTheOffset", RuleId::unbind_not_bound,
+     [](RuleMachine& m) { unbind_other(m, [](auto& of) { of.multicast_offset = 2_MiB; }); }},
+    {"NamesTheSize", RuleId::unbind_not_bound,
+     [](RuleMachine& m) { unbind_other(m, [](auto& of) { of.size = 4_MiB; }); }},
+};
+
+ContextHandle second_context(RuleMachine& m) { return must(m->ctx_create({.device = device_0})); }
+
+const Clause order_clauses[] = {
+    // Made where the layer did not see it: the driver knows.
+    {"KnowsOnlyItsOwnStreams", RuleId::none,
+     [](RuleMachine& m) {
+       const StreamHandle stream = must(m.simulator().stream_create(StreamFlags::blocking));
+       must(m->stream_synchronize(stream));
+       const EventHandle event = must(m.simulator().event_create(EventFlags::none));
+       must(m->event_record({.event = event, .stream = stream}));
+       must(m->event_record({.event = event}));
+       must(m->event_synchronize(event));
+     }},
+};
+
+const Clause clauses_of_others[] = {
+    {"ALimitCanBeReadThatIsOne", RuleId::limit_unknown,
+     [](RuleMachine& m) { static_cast<void>(m->ctx_get_limit(ContextLimit(3))); }},
+    {"L2IsLimitedByTheDevice", RuleId::limit_too_large,
+     [](RuleMachine& m) {
+       static_cast<void>(
+           m->ctx_set_limit({.limit = ContextLimit::persisting_l2_cache_size, .value = 1_GiB}));
+     }},
+    {"PeersKnowNoFlags", RuleId::flags_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(m->ctx_enable_peer_access({.peer = second_context(m), .flags = 1}));
+     }},
+    {"AnOptionOfGranularity", RuleId::flags_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_get_allocation_granularity(
+           {.properties = {}, .option = static_cast<GranularityOption>(2)}));
+     }},
+    {"HostMemoryHasFlags", RuleId::flags_unknown,
+     [](RuleMachine& m) { static_cast<void>(m->mem_host_alloc({.size = 1_B, .flags = 8})); }},
+    {"NumaNodesAreNotNegative", RuleId::create_location,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_create(
+           {.size = m.units(1), .properties = {.location = {.type = on_host, .id = -1}}}));
+     }},
+    {"CompressionIsGeneric", RuleId::create_compression,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_create(
+           {.size = m.units(1), .properties = {.compression = static_cast<Compression>(2)}}));
+     }},
+    {"AlignmentHasAnEnd", RuleId::reserve_alignment,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_address_reserve(
+           {.size = m.units(1), .alignment = Bytes(std::uint64_t{1} << 63U)}));
+     }},
+    {"ExportsOneType", RuleId::export_not_one_type,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_export_to_shareable_handle(
+           {.handle = m.exportable(), .type = HandleTypes::none}));
+     }},
+    {"MapsAllOfForeignMemory", RuleId::none,
+     [](RuleMachine& m) { must(m.map(m.reserve(2), 2, foreign(m, 2))); }},
+    {"MapsAllOfForeignMemoryAgain", RuleId::map_not_whole_handle,
+     [](RuleMachine& m) {
+       const AllocationHandle handle = foreign(m, 2);
+       must(m.map(m.reserve(2), 2, handle));
+       static_cast<void>(m.map(m.reserve(1), 1, handle));
+     }},
+};
+
+class EachClause : public ::testing::TestWithParam<Clause> {};
+
+TEST_P(EachClause, IsLookedAt) {
+  RuleMachine m(h200(), ValidationMode::report);
+  GetParam().program(m);
+  if (GetParam().rule == RuleId::none) {
+    EXPECT_THAT(m->findings(), ::testing::IsEmpty());
+    return;
+  }
+  ASSERT_EQ(m->findings().size(), 1U);
+  EXPECT_EQ(rule_of(m->findings()[0].rule).name, rule_of(GetParam().rule).name);
+}
+
+std::string name_of(const ::testing::TestParamInfo<Clause>& clause) { return clause.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Multicast, EachClause, ::testing::ValuesIn(multicast_clauses), name_of);
+INSTANTIATE_TEST_SUITE_P(Unbind, EachClause, ::testing::ValuesIn(unbind_clauses), name_of);
+INSTANTIATE_TEST_SUITE_P(Order, EachClause, ::testing::ValuesIn(order_clauses), name_of);
+INSTANTIATE_TEST_SUITE_P(Others, EachClause, ::testing::ValuesIn(clauses_of_others), name_of);
+
+}  // namespace
+}  // namespace tessera::rules
