@@ -20,25 +20,6 @@ void set_bit(std::uint64_t& bits, std::uint64_t bit, bool wanted) noexcept {
   bits = wanted ? bits | bit : bits & ~bit;
 }
 
-void give_access(LiveMapping& mapping, const AccessDescriptor& wanted) noexcept {
-  if (wanted.location.type == LocationType::device) {
-    const std::uint64_t bit = device_bit(wanted.location.id);
-    set_bit(mapping.readers, bit, wanted.flags != AccessFlags::none);
-    set_bit(mapping.writers, bit, wanted.flags == AccessFlags::read_write);
-  } else {
-    mapping.host = wanted.flags;
-  }
-}
-
-// False: the driver refuses it.
-bool register_access(RdmaRegistration& registration, const LiveMapping& mapping,
-                     const LiveMemory& memory, const AccessDescriptor& wanted) {
-  const Location at = wanted.location;
-  return at.type != LocationType::device ||
-         !registration.set_access(mapping.range.begin(), at.id == memory.properties.location.id,
-                                  mapping.access_of(DeviceOrdinal(at.id)), wanted.flags);
-}
-
 template <class Map, class Key>
 const typename Map::mapped_type* find_in(const Map& map, const Key& key) {
   const auto found = map.find(key);
@@ -70,6 +51,10 @@ AccessFlags LiveMapping::access_of(DeviceOrdinal device) const noexcept {
     return AccessFlags::read_write;
   }
   return (readers & bit) != 0 ? AccessFlags::read : AccessFlags::none;
+}
+
+bool LiveMapping::is_unknown(DeviceOrdinal device) const noexcept {
+  return (unknown_devices & device_bit(device.value())) != 0;
 }
 
 void LiveObjects::remember(const DeadObject& object) noexcept {
@@ -159,7 +144,9 @@ void LiveObjects::add_memory(AllocationHandle handle, Bytes size,
   memories_[index].made = made;
   LiveHandle& entry = add_handle(handle, index, made);
   ++entry.created;
-  entry.is_rdma = properties.gpu_direct_rdma_capable != 0;
+  if (properties.gpu_direct_rdma_capable != 0) {
+    entry.rdma = RdmaRegistration();
+  }
 }
 
 void LiveObjects::add_multicast(AllocationHandle handle, const MulticastProperties& properties,
@@ -339,8 +326,8 @@ void LiveObjects::add_mapping(AddressRange range, AllocationHandle handle, Bytes
   LiveMapping mapping = {.range = range, .handle = handle, .offset = offset, .made = made};
   if (LiveHandle* found = find_handle(handle)) {
     ++found->mappings;
-    if (found->is_rdma) {
-      found->registration.map(range.begin());
+    if (found->rdma) {
+      found->rdma->map(range.begin());
     }
     mapping.memory = found->memory;
     LiveMemory& memory = memories_[mapping.memory];
@@ -363,7 +350,9 @@ void LiveObjects::remove_mappings(AddressRange range, const MadeBy& ended) {
     remember({DeadKind::mapping, gone.range.begin().value(), gone.range.size(), gone.made, ended});
     if (LiveHandle* held = find_handle(gone.handle); held != nullptr && held->mappings != 0) {
       --held->mappings;
-      held->registration.unmap(gone.range.begin());
+      if (held->rdma) {
+        held->rdma->unmap(gone.range.begin());
+      }
       drop_handle_if_dead(gone.handle, ended);
     }
   }
@@ -375,90 +364,136 @@ RdmaRegistration* LiveObjects::registration_of(const LiveMapping& mapping) const
     return nullptr;
   }
   LiveHandle* handle = find_handle(mapping.handle);
-  return handle != nullptr && handle->is_rdma ? &handle->registration : nullptr;
+  return handle != nullptr && handle->rdma ? &*handle->rdma : nullptr;
 }
 
-void LiveObjects::set_access(const SetAccessRequest& request, bool succeeded) {
-  const auto range = AddressRange::make(request.address, request.size);
-  if (!range) {
-    return;
-  }
-  if (!succeeded) {
-    set_access_in_part(run_from(*range), request.descriptors);
-    return;
-  }
-  DeviceAddress next = range->begin();
+template <class Visit>
+void LiveObjects::for_each_in_run(AddressRange range, Visit&& visit) const {
+  DeviceAddress next = range.begin();
   auto found = first_touching(next);
   while (found != mappings_.end()) {
     auto& mapping = const_cast<LiveMapping&>(found->second);
-    if (mapping.range.begin() != next || mapping.range.end() > range->end()) {
+    if (mapping.range.begin() != next || mapping.range.end() > range.end() || !visit(mapping)) {
       return;
-    }
-    RdmaRegistration* rdma = registration_of(mapping);
-    for (const AccessDescriptor& wanted : request.descriptors) {
-      if (rdma != nullptr) {
-        static_cast<void>(register_access(*rdma, mapping, memories_[mapping.memory], wanted));
-      }
-      give_access(mapping, wanted);
     }
     next = mapping.range.end();
     // As in for_each_mapping: no step that is not needed.
-    if (next == range->end()) {
+    if (next == range.end()) {
       return;
     }
     ++found;
   }
 }
 
-std::vector<LiveMapping*> LiveObjects::run_from(AddressRange range) {
-  std::vector<LiveMapping*> run;
-  DeviceAddress next = range.begin();
-  for (auto found = first_touching(next); found != mappings_.end(); ++found) {
-    auto& mapping = const_cast<LiveMapping&>(found->second);
-    if (mapping.range.begin() != next || mapping.range.end() > range.end()) {
-      break;
-    }
-    run.push_back(&mapping);
-    next = mapping.range.end();
-  }
-  return run;
-}
-
-// What was set before the mapping and the descriptor that was refused stays set. Where a
-// registration is why, it is known which that was.
-void LiveObjects::set_access_in_part(const std::vector<LiveMapping*>& run,
-                                     std::span<const AccessDescriptor> descriptors) {
-  std::map<const RdmaRegistration*, RdmaRegistration> tried;
-  const auto is_refused = [&](const LiveMapping& mapping, RdmaRegistration* rdma,
-                              const AccessDescriptor& wanted) {
-    return rdma != nullptr && !register_access(*rdma, mapping, memories_[mapping.memory], wanted);
-  };
-  const bool is_rdma = std::any_of(run.begin(), run.end(), [&](const LiveMapping* mapping) {
-    RdmaRegistration* rdma = registration_of(*mapping);
-    RdmaRegistration* copy =
-        rdma == nullptr ? nullptr : &tried.try_emplace(rdma, *rdma).first->second;
-    return std::any_of(descriptors.begin(), descriptors.end(), [&](const AccessDescriptor& wanted) {
-      return is_refused(*mapping, copy, wanted);
-    });
-  });
-  if (!is_rdma && run.size() * descriptors.size() <= 1) {
+void LiveObjects::give_access(LiveMapping& mapping, const AccessDescriptor& wanted) {
+  if (wanted.location.type != LocationType::device) {
+    mapping.host = wanted.flags;
+    mapping.is_host_unknown = false;
     return;
   }
-  for (LiveMapping* mapping : run) {
-    if (!is_rdma) {
-      mapping->is_access_unknown = true;
-      continue;
-    }
-    RdmaRegistration* rdma = registration_of(*mapping);
-    for (AccessDescriptor wanted : descriptors) {
-      if (is_refused(*mapping, rdma, wanted)) {
-        wanted.flags = AccessFlags::none;
-        give_access(*mapping, wanted);
-        return;
-      }
-      give_access(*mapping, wanted);
-    }
+  const DeviceOrdinal device(wanted.location.id);
+  if (RdmaRegistration* rdma = registration_of(mapping)) {
+    const bool is_own = memories_[mapping.memory].properties.location.id == device.value();
+    static_cast<void>(
+        rdma->set_access(mapping.range.begin(), is_own, mapping.access_of(device), wanted.flags));
   }
+  const std::uint64_t bit = device_bit(device.value());
+  set_bit(mapping.readers, bit, wanted.flags != AccessFlags::none);
+  set_bit(mapping.writers, bit, wanted.flags == AccessFlags::read_write);
+  set_bit(mapping.unknown_devices, bit, false);
+}
+
+void LiveObjects::set_access(const SetAccessRequest& request) {
+  const auto range = AddressRange::make(request.address, request.size);
+  if (!range) {
+    return;
+  }
+  for_each_in_run(*range, [&](LiveMapping& mapping) {
+    for (const AccessDescriptor& wanted : request.descriptors) {
+      give_access(mapping, wanted);
+    }
+    return true;
+  });
+}
+
+std::optional<AccessObstacle> LiveObjects::access_obstacle(
+    AddressRange range, std::span<const AccessDescriptor> descriptors) const {
+  std::map<const RdmaRegistration*, RdmaRegistration> registrations;  // as they will be
+  std::optional<AccessObstacle> obstacle;
+  const auto try_one = [&](const LiveMapping& mapping, std::size_t index) {
+    const AccessDescriptor& wanted = descriptors[index];
+    const LiveMemory& memory = memories_[mapping.memory];
+    if (is_host(wanted.location.type)) {
+      const bool is_refused = wanted.flags != AccessFlags::none && !memory.is_foreign &&
+                              !memory.is_multicast && !is_host(memory.properties.location.type);
+      return is_refused ? std::optional(ErrorCode::not_supported) : std::nullopt;
+    }
+    const DeviceOrdinal device(wanted.location.id);
+    RdmaRegistration* rdma = registration_of(mapping);
+    if (rdma == nullptr || mapping.is_unknown(device)) {
+      return std::optional<ErrorCode>();
+    }
+    AccessFlags before = mapping.access_of(device);
+    for (const AccessDescriptor& earlier : descriptors.first(index)) {
+      before = earlier.location == wanted.location ? earlier.flags : before;
+    }
+    return registrations.try_emplace(rdma, *rdma)
+        .first->second.set_access(mapping.range.begin(),
+                                  memory.properties.location.id == device.value(), before,
+                                  wanted.flags);
+  };
+  for_each_in_run(range, [&](const LiveMapping& mapping) {
+    for (std::size_t i = 0; i < descriptors.size() && mapping.memory != no_memory; ++i) {
+      if (const auto code = try_one(mapping, i)) {
+        obstacle = {.mapping = &mapping, .descriptor = i, .code = *code, .unnoted = {}};
+        if (const auto found = registrations.find(registration_of(mapping));
+            found != registrations.end()) {
+          obstacle->unnoted = found->second.unnoted();
+        }
+        return false;
+      }
+    }
+    return true;
+  });
+  return obstacle;
+}
+
+void LiveObjects::set_access_in_part(const SetAccessRequest& request, ErrorCode code) {
+  const auto range = AddressRange::make(request.address, request.size);
+  const bool may_be_in_part = code == ErrorCode::unknown || code == ErrorCode::invalid_value ||
+                              code == ErrorCode::not_supported;
+  if (!range || !may_be_in_part) {
+    return;
+  }
+  const auto obstacle = access_obstacle(*range, request.descriptors);
+  const bool is_known = obstacle && obstacle->code == code;
+  std::size_t steps = 0;
+  for_each_in_run(*range, [&](const LiveMapping&) {
+    steps += request.descriptors.size();
+    return steps < 2;
+  });
+  for_each_in_run(*range, [&](LiveMapping& mapping) {
+    for (std::size_t i = 0; i < request.descriptors.size(); ++i) {
+      AccessDescriptor wanted = request.descriptors[i];
+      if (!is_known) {
+        // Where it was a single step, that one was refused, and nothing is different.
+        if (steps > 1 && wanted.location.type == LocationType::device) {
+          mapping.unknown_devices |= device_bit(wanted.location.id);
+        }
+        mapping.is_host_unknown =
+            mapping.is_host_unknown || (steps > 1 && is_host(wanted.location.type));
+      } else if (&mapping == obstacle->mapping && i == obstacle->descriptor) {
+        if (!is_host(wanted.location.type)) {
+          wanted.flags = AccessFlags::none;
+          give_access(mapping, wanted);
+        }
+        return false;
+      } else {
+        give_access(mapping, wanted);
+      }
+    }
+    return true;
+  });
 }
 
 const LiveMapping* LiveObjects::mapping_at(DeviceAddress address) const {

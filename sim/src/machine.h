@@ -91,8 +91,9 @@ struct Win32Handle {
   SlabIndex index = 0;
 };
 
-// What wants to touch memory; their rights differ.
-enum class Toucher : std::uint8_t { copy, fill, kernel };
+// What wants to touch memory; their rights differ. The CPU does its side of a `copy` where it must;
+// a `device_copy` was found at its call to be the device's alone.
+enum class Toucher : std::uint8_t { copy, device_copy, fill, kernel };
 
 // Part of a range, with the bytes behind it; both null where bytes are off.
 struct Segment {
@@ -319,7 +320,7 @@ class Machine {
   Status write_bytes(const Context& context, DeviceAddress address,
                      std::span<const std::byte> bytes, Toucher toucher);
   Status fill_bytes(const Context& context, const MemsetD8Request& request);
-  Status copy_bytes(const Context& context, const MemcpyDtodRequest& request);
+  Status copy_bytes(const Context& context, const MemcpyDtodRequest& request, Toucher toucher);
   Status touch(const Context& context, const LaunchTouchRequest& request);
   Status synchronize_default_stream();
   // Whether a side of a copy that begins there is the CPU's.

@@ -84,7 +84,7 @@ Status Machine::resolve_block(const Context& context, const Block& block, Addres
                           allocation.device == context.device ||
                           context.peers_enabled.contains(allocation.context);
     // Copies go between any two devices, by way of the host if need be.
-    if (!is_local && toucher != Toucher::copy) {
+    if (!is_local && toucher != Toucher::copy && toucher != Toucher::device_copy) {
       return invalid(Reason::peer_access_not_enabled, part.begin().value(),
                      static_cast<std::uint64_t>(context.device.value()),
                      static_cast<std::uint64_t>(allocation.device.value()));
@@ -199,10 +199,11 @@ Status Machine::fill_bytes(const Context& context, const MemsetD8Request& reques
   return {};
 }
 
-Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& request) {
+Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& request,
+                           Toucher toucher) {
   TESSERA_TRY(
-      resolve(context, request.destination, request.size, AccessFlags::read_write, Toucher::copy));
-  TESSERA_TRY(resolve(context, request.source, request.size, AccessFlags::read, Toucher::copy));
+      resolve(context, request.destination, request.size, AccessFlags::read_write, toucher));
+  TESSERA_TRY(resolve(context, request.source, request.size, AccessFlags::read, toucher));
   if (!options_.bytes) {
     return {};
   }
@@ -212,8 +213,8 @@ Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& requ
   for (std::uint64_t done = 0; done < request.size.value(); done += buffer.size()) {
     const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), request.size.value() - done);
     const std::span<std::byte> part = std::span(buffer).first(size);
-    TESSERA_TRY(read_bytes(context, request.source + Bytes(done), part, Toucher::copy));
-    TESSERA_TRY(write_bytes(context, request.destination + Bytes(done), part, Toucher::copy));
+    TESSERA_TRY(read_bytes(context, request.source + Bytes(done), part, toucher));
+    TESSERA_TRY(write_bytes(context, request.destination + Bytes(done), part, toucher));
   }
   return {};
 }
@@ -244,8 +245,9 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher tou
       TESSERA_TRY(resolve(*context, access.address, access.size, access.needed, toucher));
     }
   }
+  const Toucher runs_as = toucher == Toucher::copy && !is_by_cpu ? Toucher::device_copy : toucher;
   timeline_.enqueue(context->handle, stream, duration,
-                    [this, handle = context->handle, work = std::move(work),
+                    [this, handle = context->handle, work = std::move(work), runs_as,
                      spares_heap = is_checked || toucher == Toucher::kernel] {
                       const Context* runs_in = contexts_.find(handle);
                       if (runs_in == nullptr || lost_) {
@@ -253,7 +255,7 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher tou
                       }
                       // Freed memory of a pool stays mapped with the rest of its block: work that
                       // still uses it does no harm that shows [h200].
-                      const Status done = work(*runs_in);
+                      const Status done = work(*runs_in, runs_as);
                       const bool is_harmless = spares_heap && !done &&
                                                done.error().reason == Reason::not_mapped &&
                                                is_in_heap(DeviceAddress(done.error().values[0]));
@@ -276,8 +278,8 @@ Status Machine::memcpy_htod_async(const MemcpyHtodAsyncRequest& request) {
   const Bytes size(copy.source.size());
   return enqueue(request.stream, duration_of(Call::memcpy_htod_async, size), Toucher::copy,
                  {{copy.destination, size, AccessFlags::read_write}},
-                 [this, copy](const Context& context) {
-                   return write_bytes(context, copy.destination, copy.source, Toucher::copy);
+                 [this, copy](const Context& context, Toucher toucher) {
+                   return write_bytes(context, copy.destination, copy.source, toucher);
                  });
 }
 
@@ -288,8 +290,9 @@ Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
   }
   const Bytes size(copy.destination.size());
   return enqueue(request.stream, duration_of(Call::memcpy_dtoh_async, size), Toucher::copy,
-                 {{copy.source, size, AccessFlags::read}}, [this, copy](const Context& context) {
-                   return read_bytes(context, copy.source, copy.destination, Toucher::copy);
+                 {{copy.source, size, AccessFlags::read}},
+                 [this, copy](const Context& context, Toucher toucher) {
+                   return read_bytes(context, copy.source, copy.destination, toucher);
                  });
 }
 
@@ -313,23 +316,28 @@ Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
   const MemcpyDtodRequest copy = request.copy;
   // What is wrong with the source is said by the copy below, after what is with the destination.
   if (auto staged = stage(request); staged && !staged->empty()) {
-    return enqueue(request.stream, duration_of(Call::memcpy_dtod_async, copy.size), Toucher::copy,
-                   {{copy.destination, copy.size, AccessFlags::read_write}},
-                   [this, copy, bytes = std::move(*staged)](const Context& context) {
-                     return write_bytes(context, copy.destination, bytes, Toucher::copy);
-                   });
+    return enqueue(
+        request.stream, duration_of(Call::memcpy_dtod_async, copy.size), Toucher::copy,
+        {{copy.destination, copy.size, AccessFlags::read_write}},
+        [this, copy, bytes = std::move(*staged)](const Context& context, Toucher toucher) {
+          return write_bytes(context, copy.destination, bytes, toucher);
+        });
   }
   return enqueue(request.stream, duration_of(Call::memcpy_dtod_async, copy.size), Toucher::copy,
                  {{copy.destination, copy.size, AccessFlags::read_write},
                   {copy.source, copy.size, AccessFlags::read}},
-                 [this, copy](const Context& context) { return copy_bytes(context, copy); });
+                 [this, copy](const Context& context, Toucher toucher) {
+                   return copy_bytes(context, copy, toucher);
+                 });
 }
 
 Status Machine::memset_d8_async(const MemsetD8AsyncRequest& request) {
   const MemsetD8Request set = request.set;
   return enqueue(request.stream, duration_of(Call::memset_d8_async, set.size), Toucher::fill,
                  {{set.destination, set.size, AccessFlags::read_write}},
-                 [this, set](const Context& context) { return fill_bytes(context, set); });
+                 [this, set](const Context& context, Toucher /*toucher*/) {
+                   return fill_bytes(context, set);
+                 });
 }
 
 Status Machine::synchronize_default_stream() { return stream_synchronize(StreamHandle()); }
@@ -362,7 +370,9 @@ Status Machine::launch_touch(const LaunchTouchRequest& request) {
   const std::uint64_t duration =
       request.duration_ns > longest - cost ? longest : request.duration_ns + cost;
   return enqueue(request.stream, duration, Toucher::kernel, {},
-                 [this, request](const Context& context) { return touch(context, request); });
+                 [this, request](const Context& context, Toucher /*toucher*/) {
+                   return touch(context, request);
+                 });
 }
 
 // What the CPU finds there.

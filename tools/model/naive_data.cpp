@@ -63,7 +63,7 @@ bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std
                            std::find(context.peers.begin(), context.peers.end(), legacy.context) !=
                                context.peers.end();
       // Copies go between any two devices.
-      if (!is_near && toucher != Toucher::copy) {
+      if (!is_near && toucher != Toucher::copy && toucher != Toucher::device_copy) {
         return false;
       }
       if (is_by_cpu && legacy.kind != LegacyKind::managed && legacy.kind != LegacyKind::host) {
@@ -93,6 +93,7 @@ bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std
 
 // What a piece of work needs at the call, if the driver looks then.
 bool NaiveModel::can_do(const ModelContext& context, const ModelWork& work) {
+  const Toucher copier = work.is_by_cpu ? Toucher::copy : Toucher::device_copy;
   const auto can = [&](std::uint64_t address, AccessFlags needed, Toucher toucher) {
     return resolve(context, address, work.size, needed, toucher, segments_);
   };
@@ -101,12 +102,12 @@ bool NaiveModel::can_do(const ModelContext& context, const ModelWork& work) {
       return can(work.address, AccessFlags::read_write, Toucher::fill);
     case WorkKind::write:
     case WorkKind::write_staged:
-      return can(work.address, AccessFlags::read_write, Toucher::copy);
+      return can(work.address, AccessFlags::read_write, copier);
     case WorkKind::read:
-      return can(work.address, AccessFlags::read, Toucher::copy);
+      return can(work.address, AccessFlags::read, copier);
     case WorkKind::copy:
-      return can(work.address, AccessFlags::read_write, Toucher::copy) &&
-             can(work.source, AccessFlags::read, Toucher::copy);
+      return can(work.address, AccessFlags::read_write, copier) &&
+             can(work.source, AccessFlags::read, copier);
     case WorkKind::touch_read:
       return can(work.address, AccessFlags::read, Toucher::kernel);
     case WorkKind::touch_write:
@@ -129,6 +130,7 @@ void NaiveModel::read(const std::vector<Segment>& segments,
 
 // False: a fault.
 bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
+  const Toucher copier = work.is_by_cpu ? Toucher::copy : Toucher::device_copy;
   if (!can_do(context, work)) {
     // Freed memory of a pool is still mapped while others have parts of its block.
     const bool is_kernel = work.kind == WorkKind::touch_read || work.kind == WorkKind::touch_write;
@@ -136,8 +138,8 @@ bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
       return false;
     }
     const auto can = [&](std::uint64_t address, AccessFlags needed) {
-      return resolve(context, address, work.size, needed,
-                     is_kernel ? Toucher::kernel : Toucher::copy, segments_);
+      return resolve(context, address, work.size, needed, is_kernel ? Toucher::kernel : copier,
+                     segments_);
     };
     const bool is_source =
         work.kind == WorkKind::copy && can(work.address, AccessFlags::read_write);
@@ -165,8 +167,8 @@ bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
     case WorkKind::copy: {
       if (work.kind == WorkKind::copy) {
         read(segments_, bytes_);
-        static_cast<void>(resolve(context, work.address, work.size, AccessFlags::read_write,
-                                  Toucher::copy, segments_));
+        static_cast<void>(
+            resolve(context, work.address, work.size, AccessFlags::read_write, copier, segments_));
       } else {
         bytes_ = work.staged;
       }
@@ -193,7 +195,10 @@ bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
 ErrorCode NaiveModel::read_bytes(const Op& op, const Arguments& arguments) {
   const std::uint64_t size = arguments.size;
   const ModelContext* context = context_of(current_context());
-  const ModelWork work = {.kind = WorkKind::read, .address = arguments.address, .size = size};
+  const ModelWork work = {.kind = WorkKind::read,
+                          .address = arguments.address,
+                          .size = size,
+                          .is_by_cpu = is_copied_by_cpu(*context, arguments.address)};
   if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
     return ErrorCode::invalid_value;
   }
@@ -247,23 +252,25 @@ ErrorCode NaiveModel::judge_data(const Op& op, const Arguments& arguments) {
   if (const ErrorCode code = need_stream(stream, context); code != ok) {
     return code;
   }
-  if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
-    return ErrorCode::invalid_value;
-  }
   const bool writes_by_cpu =
       work.kind != WorkKind::fill && is_copied_by_cpu(*context, work.address);
   const bool reads_by_cpu = work.kind == WorkKind::copy && is_copied_by_cpu(*context, work.source);
+  work.is_by_cpu = writes_by_cpu || reads_by_cpu;
+  if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
+    return ErrorCode::invalid_value;
+  }
   const bool is_staged =
       reads_by_cpu && !writes_by_cpu && work.size <= std::uint64_t{1} << 20U &&
       resolve(*context, work.source, work.size, AccessFlags::read, Toucher::copy, segments_);
   if (is_staged) {
     read(segments_, work.staged);
     work.kind = WorkKind::write_staged;
+    work.is_by_cpu = false;
   }
   if (const ErrorCode code = queue(work, stream, cost_of(cost, work.size)); code != ok) {
     return code;
   }
-  if (work.size != 0 && !is_staged && (writes_by_cpu || reads_by_cpu)) {
+  if (work.size != 0 && work.is_by_cpu) {
     advance_to(std::max(state_.now, stream_end(*context, stream)));
     if (state_.is_lost) {
       return ErrorCode::illegal_address;

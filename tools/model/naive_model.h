@@ -163,6 +163,7 @@ struct ModelWork {
   std::uint8_t value = 0;
   std::uint64_t legacy = 0;
   std::vector<std::uint8_t> staged = {};
+  bool is_by_cpu = false;  // a side of the copy
 };
 
 // All that is alive, as plain lists. Deep states and comparisons read it.
@@ -232,7 +233,8 @@ class NaiveModel {
 
  private:
   static constexpr ErrorCode ok = ErrorCode{0};
-  enum class Toucher : std::uint8_t { copy, fill, kernel };
+  // A copy that was found at its call to be the device's alone stays it.
+  enum class Toucher : std::uint8_t { copy, device_copy, fill, kernel };
   struct Segment {
     Contents* contents;
     std::uint64_t offset;

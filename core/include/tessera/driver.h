@@ -197,9 +197,9 @@ class Driver {
   // done. So does memcpy_htod from what mem_host_alloc gave; from other memory it returns when the
   // source may be used again, and the device may still be copying: synchronize before unmapping
   // [doc; h200]. Where a side of a copy begins in memory on the host to which the device has no
-  // access, the CPU reads or writes that side, with the host's access, before the call returns; the
-  // call waits for that, but for a source from which it stages 1 MiB at most [h200]. Size zero does
-  // nothing. ERRORS: invalid_value (no access, or nothing there [h200]).
+  // access, the CPU reads or writes that side, with the host's access, and the call waits for it;
+  // but 1 MiB or less that the CPU reads for a device is staged without waiting [h200]. Size zero
+  // does nothing. ERRORS: invalid_value (no access, or nothing there [h200]).
   virtual Status memcpy_htod(const MemcpyHtodRequest& request) = 0;
   virtual Status memcpy_dtoh(const MemcpyDtohRequest& request) = 0;
   virtual Status memcpy_dtod(const MemcpyDtodRequest& request) = 0;

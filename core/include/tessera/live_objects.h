@@ -1,9 +1,10 @@
 // LiveObjects: the books of everything live that went through a driver: reservations, memory and
 // who holds it, mappings and their access, other allocations, streams, events, contexts.
 //
-// Told only of calls that succeeded. Mappings are kept by range, not by call: one unmap may take
-// several. A memory can have several handles (create, retain and import may each give a new value,
-// or one that is known), and a handle lives while it has references or mappings.
+// Told only of calls that succeeded, and of set accesses that got halfway. Mappings are kept by
+// range, not by call: one unmap may take several. A memory can have several handles (create, retain
+// and import may each give a new value, or one that is known), and a handle lives while it has
+// references or mappings.
 //
 // Not thread-safe: Ledger (ledger.h) has the lock. Pointers given are valid until the next change.
 #pragma once
@@ -54,9 +55,12 @@ struct LiveMapping {
   std::uint64_t readers = 0;
   std::uint64_t writers = 0;
   AccessFlags host = AccessFlags::none;
-  bool is_access_unknown = false;  // a set access failed in the middle
+  // Whose access is not known, since a set access failed in the middle.
+  std::uint64_t unknown_devices = 0;
+  bool is_host_unknown = false;
 
   [[nodiscard]] AccessFlags access_of(DeviceOrdinal device) const noexcept;
+  [[nodiscard]] bool is_unknown(DeviceOrdinal device) const noexcept;
 };
 
 struct LiveHandle {
@@ -66,8 +70,7 @@ struct LiveHandle {
   std::uint32_t imported = 0;
   std::uint32_t mappings = 0;
   bool is_imported = false;
-  bool is_rdma = false;           // made here for GPU-direct RDMA
-  RdmaRegistration registration;  // of such memory
+  std::optional<RdmaRegistration> rdma;  // of memory made here for GPU-direct RDMA
   MadeBy made;
   MadeBy retained_by;  // the last retain
 
@@ -161,6 +164,15 @@ struct DeadObject {
   MadeBy ended;
 };
 
+// What a driver refuses first of a set access, which it carries out mapping by mapping, and for
+// each descriptor by descriptor; what came before stays.
+struct AccessObstacle {
+  const LiveMapping* mapping = nullptr;
+  std::size_t descriptor = 0;  // its index
+  ErrorCode code = {};
+  DeviceAddress unnoted;  // RdmaRegistration's, where that is why
+};
+
 class LiveObjects {
  public:
   LiveObjects();
@@ -184,8 +196,10 @@ class LiveObjects {
   void add_fabric_export(AllocationHandle handle);
   void add_mapping(AddressRange range, AllocationHandle handle, Bytes offset, const MadeBy& made);
   void remove_mappings(AddressRange range, const MadeBy& ended);
-  // Up to the first hole, as drivers do. `succeeded` false: it may have been done in part.
-  void set_access(const SetAccessRequest& request, bool succeeded);
+  // Up to the first hole, as drivers do.
+  void set_access(const SetAccessRequest& request);
+  // It was refused with that code, and not because of what it asks for: it may be done in part.
+  void set_access_in_part(const SetAccessRequest& request, ErrorCode code);
   void add_multicast_device(AllocationHandle multicast, DeviceOrdinal device);
   void add_binding(AllocationHandle multicast, MemoryIndex memory, Bytes offset, Bytes size,
                    const MadeBy& made);
@@ -215,6 +229,9 @@ class LiveObjects {
   // The first mapping that ends after `address`: at it, or the next one.
   [[nodiscard]] const LiveMapping* mapping_from(DeviceAddress address) const;
   [[nodiscard]] const LiveMapping* mapping_before(DeviceAddress address) const;
+  // Nothing that these books tell of.
+  [[nodiscard]] std::optional<AccessObstacle> access_obstacle(
+      AddressRange range, std::span<const AccessDescriptor> descriptors) const;
   [[nodiscard]] const LiveHandle* handle(AllocationHandle handle) const;
   [[nodiscard]] const LiveMemory* memory_of(AllocationHandle handle) const;
   [[nodiscard]] const LiveMemory& memory(MemoryIndex index) const { return memories_[index]; }
@@ -265,10 +282,11 @@ class LiveObjects {
   [[nodiscard]] LiveHandle* find_handle(AllocationHandle handle) const;
   // Null where the mapping's memory has none.
   [[nodiscard]] RdmaRegistration* registration_of(const LiveMapping& mapping) const;
-  // The mappings from the range's begin to the first hole.
-  [[nodiscard]] std::vector<LiveMapping*> run_from(AddressRange range);
-  void set_access_in_part(const std::vector<LiveMapping*>& run,
-                          std::span<const AccessDescriptor> descriptors);
+  // Calls `visit(LiveMapping&)` for each from the range's begin to the first hole, while it says
+  // so.
+  template <class Visit>
+  void for_each_in_run(AddressRange range, Visit&& visit) const;
+  void give_access(LiveMapping& mapping, const AccessDescriptor& wanted);
   MemoryIndex new_memory();
   LiveHandle& add_handle(AllocationHandle handle, MemoryIndex memory, const MadeBy& made);
   void drop_handle_if_dead(AllocationHandle handle, const MadeBy& ended);

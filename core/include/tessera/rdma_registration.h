@@ -5,8 +5,9 @@
 // first mapping is registered and noted. When that one goes, none takes its place; the next one
 // made does. Until then, the first mapping to which the memory's own device gets other access is
 // registered without the driver's noting it, and as long as it is there and has access, further
-// mappings, and access for others, are refused (CUDA_ERROR_UNKNOWN). Other devices get no access at
-// all (CUDA_ERROR_INVALID_VALUE). Memory that was imported is not registered.
+// mappings, and access to other mappings, are refused (CUDA_ERROR_UNKNOWN); and while none is
+// noted, other devices get no access (CUDA_ERROR_INVALID_VALUE). Memory that was imported is not
+// registered.
 #pragma once
 
 #include <optional>

@@ -125,7 +125,11 @@ TESSERA_RECORD(mem_unmap) {
 }
 TESSERA_RECORD(mem_set_access) {
   static_cast<void>(made);
-  objects.set_access(request, answer.has_value());
+  if (answer) {
+    objects.set_access(request);
+  } else if (answer.error().origin != Origin::injected) {
+    objects.set_access_in_part(request, answer.error().code);
+  }
 }
 
 // --- Other allocations ---

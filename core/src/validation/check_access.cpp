@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "validation/checks.h"
 
@@ -103,38 +102,21 @@ bool check_reach(Inspection& look, const LiveMapping& mapping, const AccessDescr
                      mapping.made);
 }
 
-// Access is set mapping by mapping: what one is given can be why another is refused.
-class RdmaCheck {
- public:
-  explicit RdmaCheck(Inspection& look) : look_(look) {}
-
-  // Whether the driver would set it.
-  bool set(const LiveMapping& mapping, const AccessDescriptor& wanted) {
-    const LiveHandle* handle = look_.objects.handle(mapping.handle);
-    if (handle == nullptr || !handle->is_rdma || mapping.is_access_unknown ||
-        wanted.location.type != LocationType::device) {
-      return true;
-    }
-    RdmaRegistration& rdma =
-        registrations_.try_emplace(mapping.handle, handle->registration).first->second;
-    const DeviceAddress begin = mapping.range.begin();
-    const DeviceOrdinal device(wanted.location.id);
-    const bool is_own =
-        look_.objects.memory(mapping.memory).properties.location.id == device.value();
-    const auto refused = rdma.set_access(begin, is_own, mapping.access_of(device), wanted.flags);
-    if (!refused) {
-      return true;
-    }
-    return is_own ? look_.report(RuleId::set_access_rdma_unregistered,
-                                 {rdma.unnoted().value(), begin.value()}, mapping.made)
-                  : look_.report(RuleId::set_access_rdma_peer,
-                                 {number(device.value()), begin.value()}, mapping.made);
+bool check_registration(Inspection& look, AddressRange range,
+                        std::span<const AccessDescriptor> descriptors) {
+  const auto obstacle = look.objects.access_obstacle(range, descriptors);
+  if (!obstacle || obstacle->code == ErrorCode::not_supported) {
+    return true;
   }
-
- private:
-  Inspection& look_;
-  std::map<AllocationHandle, RdmaRegistration> registrations_;  // as they will be
-};
+  const LiveMapping& mapping = *obstacle->mapping;
+  const std::uint64_t begin = mapping.range.begin().value();
+  return obstacle->code == ErrorCode::unknown
+             ? look.report(RuleId::set_access_rdma_unregistered, {obstacle->unnoted.value(), begin},
+                           mapping.made)
+             : look.report(RuleId::set_access_rdma_peer,
+                           {number(descriptors[obstacle->descriptor].location.id), begin},
+                           mapping.made);
+}
 
 bool takes_access_away(const LiveMapping& mapping, const AccessDescriptor& wanted) {
   return wanted.location.type == LocationType::device &&
@@ -170,14 +152,17 @@ TESSERA_CHECK_CALL(mem_set_access) {
   }
   bool may_go_on = true;
   bool takes_away = false;
-  RdmaCheck rdma(look);
+  bool has_rdma = false;
   look.objects.for_each_mapping(run->range, [&](const LiveMapping& mapping) {
     for (const AccessDescriptor& wanted : request.descriptors) {
-      may_go_on = may_go_on && check_reach(look, mapping, wanted) && rdma.set(mapping, wanted);
+      may_go_on = may_go_on && check_reach(look, mapping, wanted);
       takes_away = takes_away || takes_access_away(mapping, wanted);
     }
+    has_rdma =
+        has_rdma || (mapping.memory != no_memory &&
+                     look.objects.memory(mapping.memory).properties.gpu_direct_rdma_capable != 0);
   });
-  if (!may_go_on) {
+  if (!may_go_on || (has_rdma && !check_registration(look, run->range, request.descriptors))) {
     return;
   }
   const std::uint64_t begin = range->begin().value();

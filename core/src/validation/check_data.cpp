@@ -1,5 +1,6 @@
 // Copies, fills and kernels: what they touch is there, and the device has access.
 #include "validation/checks.h"
+#include "validation/cpu_copies.h"
 
 namespace tessera::validation {
 namespace {
@@ -31,7 +32,7 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
   }
   const auto context = look.context_of(stream);
   const auto device = context ? look.device_of(*context) : std::nullopt;
-  if (!device || mapping.is_access_unknown || allows(mapping.access_of(*device), needed) ||
+  if (!device || mapping.is_unknown(*device) || allows(mapping.access_of(*device), needed) ||
       !is_still_current(look, stream)) {
     return true;
   }
@@ -71,19 +72,6 @@ bool is_copy(Call call) noexcept {
          call == Call::memcpy_dtod || call == Call::memcpy_dtod_async;
 }
 
-// A side of a copy that begins in host memory, to which the device has no access, is the CPU's.
-bool is_copied_by_cpu(Inspection& look, DeviceAddress begin, StreamHandle stream) {
-  const LiveMapping* mapping = look.objects.mapping_at(begin);
-  if (!is_copy(look.by.call) || mapping == nullptr || mapping->memory == no_memory ||
-      mapping->is_access_unknown || !is_still_current(look, stream)) {
-    return false;
-  }
-  const auto context = look.context_of(stream);
-  const auto device = context ? look.device_of(*context) : std::nullopt;
-  return device && is_host(look.objects.memory(mapping->memory).properties.location.type) &&
-         mapping->access_of(*device) == AccessFlags::none;
-}
-
 // Whether the CPU can touch all of it: if not, the process crashes.
 bool check_for_cpu(Inspection& look, AddressRange range, AccessFlags needed) {
   DeviceAddress next = range.begin();
@@ -91,11 +79,13 @@ bool check_for_cpu(Inspection& look, AddressRange range, AccessFlags needed) {
     const LiveMapping* mapping = look.objects.mapping_at(next);
     const LiveAllocation* other = look.objects.allocation_at(next);
     const bool is_open = mapping != nullptr
-                             ? mapping->is_access_unknown || allows(mapping->host, needed)
+                             ? mapping->is_host_unknown || allows(mapping->host, needed)
                              : other != nullptr && (other->kind == OtherMemory::host ||
                                                     other->kind == OtherMemory::managed);
     if (!is_open) {
-      return look.report(RuleId::copy_no_access_on_host, {next.value()},
+      const AccessFlags host = mapping != nullptr ? mapping->host : AccessFlags::none;
+      return look.report(RuleId::copy_no_access_on_host,
+                         {next.value(), range.begin().value(), number_of(host)},
                          mapping != nullptr ? mapping->made : MadeBy());
     }
     next = mapping != nullptr ? mapping->range.end() : other->range.end();
@@ -108,7 +98,10 @@ bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream
   if (!range || range->is_empty()) {
     return range.has_value();
   }
-  if (is_copied_by_cpu(look, touched.address, stream)) {
+  const auto context = look.context_of(stream);
+  if (is_copy(look.by.call) && context &&
+      is_copied_by_cpu(look.objects, touched.address, look.device_of(*context)) &&
+      is_still_current(look, stream)) {
     return check_for_cpu(look, *range, touched.needed);
   }
   DeviceAddress next = range->begin();
@@ -158,8 +151,8 @@ void check_dtod(Inspection& look, const MemcpyDtodRequest& copy, StreamHandle st
   }
 }
 
-// The first address of the range where the layer knows of nothing; its begin if it knows of all.
-DeviceAddress first_unknown(const Inspection& look, AddressRange range) {
+// The first address of the range where the layer knows of nothing.
+std::optional<DeviceAddress> first_unknown(const Inspection& look, AddressRange range) {
   DeviceAddress next = range.begin();
   while (next < range.end()) {
     if (const LiveMapping* mapping = look.objects.mapping_at(next)) {
@@ -170,16 +163,29 @@ DeviceAddress first_unknown(const Inspection& look, AddressRange range) {
       return next;
     }
   }
-  return range.begin();
+  return std::nullopt;
 }
 
-// What lies where the layer knows nothing, the driver knows.
+// What lies where the layer knows nothing, the driver knows; and who has access, where the layer
+// does not know that.
 void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer) {
-  if (!answer && answer.error().code == ErrorCode::invalid_value) {
-    const auto range = AddressRange::make(address, size);
-    const DeviceAddress at = range ? first_unknown(look, *range) : address;
-    look.report(RuleId::copy_not_mapped, {address.value(), size.value(), at.value()});
+  const auto range = AddressRange::make(address, size);
+  if (answer || answer.error().code != ErrorCode::invalid_value || !range) {
+    return;
   }
+  const LiveMapping* mapping = look.objects.mapping_at(address);
+  const auto unknown = first_unknown(look, *range);
+  if (unknown || mapping == nullptr) {
+    look.report(RuleId::copy_not_mapped,
+                {address.value(), size.value(), unknown.value_or(address).value()});
+    return;
+  }
+  const auto context = look.objects.current_context();
+  const DeviceOrdinal device =
+      context ? look.device_of(*context).value_or(DeviceOrdinal()) : DeviceOrdinal();
+  look.report(RuleId::copy_no_access,
+              {address.value(), number(device.value()), number_of(mapping->access_of(device))},
+              mapping->made);
 }
 
 }  // namespace
@@ -258,8 +264,9 @@ TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
 TESSERA_CHECK_ANSWER(mem_get_handle_for_address_range) {
   const auto range = AddressRange::make(request.address, request.size);
   if (!answer && answer.error().code == ErrorCode::invalid_value && range) {
-    look.report(RuleId::range_handle_not_mapped, {request.address.value(), request.size.value(),
-                                                  first_unknown(look, *range).value()});
+    look.report(RuleId::range_handle_not_mapped,
+                {request.address.value(), request.size.value(),
+                 first_unknown(look, *range).value_or(range->begin()).value()});
   }
 }
 

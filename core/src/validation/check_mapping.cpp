@@ -101,10 +101,10 @@ TESSERA_CHECK_CALL(mem_map) {
   }
   const LiveHandle* handle = look.usable(request.handle, Inspection::Wants::either);
   if (handle != nullptr && check_map_part(look, request, *handle) &&
-      check_map_place(look, request) && handle->is_rdma &&
-      handle->registration.refuses_mappings()) {
-    look.report(RuleId::map_rdma_unregistered, {handle->registration.unnoted().value()},
-                handle->made);
+      check_map_place(look, request) && handle->rdma && handle->rdma->refuses_mappings()) {
+    const LiveMapping* unnoted = look.objects.mapping_at(handle->rdma->unnoted());
+    look.report(RuleId::map_rdma_unregistered, {handle->rdma->unnoted().value()},
+                unnoted != nullptr ? unnoted->made : handle->made);
   }
 }
 

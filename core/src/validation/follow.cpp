@@ -2,6 +2,9 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
+
+#include "validation/cpu_copies.h"
 
 namespace tessera::validation {
 namespace {
@@ -16,6 +19,21 @@ void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, Stre
            DeviceAddress address, Bytes size) {
   if (const auto range = AddressRange::make(address, size)) {
     work.enqueue(context_of(objects, stream), stream, *range, by);
+  }
+}
+
+// A side of a copy. The CPU's is done when the call returns; where the CPU wrote, so is all that
+// the stream held before.
+enum class Side : std::uint8_t { written, was_read };
+void queue_copied(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
+                  StreamHandle stream, DeviceAddress address, Bytes size, Side side) {
+  const ContextHandle context = context_of(objects, stream);
+  const LiveContext* runs_in = objects.context(context);
+  const auto device = runs_in != nullptr ? std::optional(runs_in->device) : std::nullopt;
+  if (!is_copied_by_cpu(objects, address, device)) {
+    queue(objects, work, by, stream, address, size);
+  } else if (side == Side::written && !size.is_zero()) {
+    work.prove(work.clock_of(context, stream));
   }
 }
 
@@ -77,14 +95,15 @@ TESSERA_FOLLOW(memcpy_htod) {
   const DeviceAddress source(std::bit_cast<std::uintptr_t>(request.source.data()));
   const LiveAllocation* pinned = objects.allocation_at(source);
   if (answer && (pinned == nullptr || pinned->kind != OtherMemory::host)) {
-    queue(objects, work, by, {}, request.destination, Bytes(request.source.size()));
+    queue_copied(objects, work, by, {}, request.destination, Bytes(request.source.size()),
+                 Side::written);
   }
 }
 // The default stream's order: the host does not wait for them.
 TESSERA_FOLLOW(memcpy_dtod) {
   if (answer) {
-    queue(objects, work, by, {}, request.destination, request.size);
-    queue(objects, work, by, {}, request.source, request.size);
+    queue_copied(objects, work, by, {}, request.source, request.size, Side::was_read);
+    queue_copied(objects, work, by, {}, request.destination, request.size, Side::written);
   }
 }
 TESSERA_FOLLOW(memset_d8) {
@@ -94,20 +113,22 @@ TESSERA_FOLLOW(memset_d8) {
 }
 TESSERA_FOLLOW(memcpy_htod_async) {
   if (answer) {
-    queue(objects, work, by, request.stream, request.copy.destination,
-          Bytes(request.copy.source.size()));
+    queue_copied(objects, work, by, request.stream, request.copy.destination,
+                 Bytes(request.copy.source.size()), Side::written);
   }
 }
 TESSERA_FOLLOW(memcpy_dtoh_async) {
   if (answer) {
-    queue(objects, work, by, request.stream, request.copy.source,
-          Bytes(request.copy.destination.size()));
+    queue_copied(objects, work, by, request.stream, request.copy.source,
+                 Bytes(request.copy.destination.size()), Side::was_read);
   }
 }
 TESSERA_FOLLOW(memcpy_dtod_async) {
   if (answer) {
-    queue(objects, work, by, request.stream, request.copy.destination, request.copy.size);
-    queue(objects, work, by, request.stream, request.copy.source, request.copy.size);
+    queue_copied(objects, work, by, request.stream, request.copy.source, request.copy.size,
+                 Side::was_read);
+    queue_copied(objects, work, by, request.stream, request.copy.destination, request.copy.size,
+                 Side::written);
   }
 }
 TESSERA_FOLLOW(memset_d8_async) {

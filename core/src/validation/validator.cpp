@@ -47,6 +47,17 @@ const Finding* Validator::reason_to_refuse(const std::vector<Finding>& findings)
   return found == findings.end() ? nullptr : &*found;
 }
 
+bool Validator::is_refused_whole(const std::vector<Finding>& findings) {
+  // Found on the way from mapping to mapping.
+  constexpr std::array in_part = {
+      RuleId::access_peer_unreachable, RuleId::access_host_to_device_memory,
+      RuleId::set_access_rdma_unregistered, RuleId::set_access_rdma_peer};
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return rule_of(finding.rule).consequence == Consequence::refused &&
+           std::find(in_part.begin(), in_part.end(), finding.rule) == in_part.end();
+  });
+}
+
 void Validator::know_current_context(LiveObjects& objects, validation::Inspection& look) {
   const auto known = objects.current_context();
   const auto is_usable = [&objects](ContextHandle context) {

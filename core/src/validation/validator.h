@@ -35,6 +35,8 @@ class Validator {
   void tell(const std::vector<Finding>& findings) const;
   // The first finding for which refuse mode does not make the call; null if it is made.
   [[nodiscard]] const Finding* reason_to_refuse(const std::vector<Finding>& findings) const;
+  // Whether one says that the driver refuses what was asked for before it does any of it.
+  [[nodiscard]] static bool is_refused_whole(const std::vector<Finding>& findings);
   // Asks once a thread, and again before a finding: programs make contexts current in other ways.
   void know_current_context(LiveObjects& objects, validation::Inspection& look);
 
@@ -114,7 +116,10 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
     work_.forget_all();
   }
   validation::follow(tag, *objects, work_, by, request, answer);
-  layers::record(tag, *objects, by, request, answer);
+  // What was refused for what it asks for did nothing at all.
+  if (answer || !is_refused_whole(findings)) {
+    layers::record(tag, *objects, by, request, answer);
+  }
   if (!findings.empty()) [[unlikely]] {
     keep(findings, answer ? ErrorCode{} : answer.error().code, false);
     objects.unlock();

@@ -127,15 +127,32 @@ TEST(LiveObjects, NoteWhatAFailedSetAccessRegistered) {
     map(objects, i, first_handle, 2 + i);
   }
   objects.remove_mappings(AddressRange(base, 2_MiB), by(5, Call::mem_unmap));
-  EXPECT_FALSE(objects.handle(first_handle)->registration.refuses_mappings());
+  EXPECT_FALSE(objects.handle(first_handle)->rdma->refuses_mappings());
   const std::array descriptors = {
       AccessDescriptor{.location = on_device({}), .flags = AccessFlags::read_write}};
-  objects.set_access({.address = base + 2_MiB, .size = 4_MiB, .descriptors = descriptors}, false);
-  EXPECT_TRUE(objects.handle(first_handle)->registration.refuses_mappings());
-  EXPECT_EQ(objects.handle(first_handle)->registration.unnoted(), base + 2_MiB);
+  const SetAccessRequest request = {
+      .address = base + 2_MiB, .size = 4_MiB, .descriptors = descriptors};
+  const auto obstacle = objects.access_obstacle({request.address, request.size}, descriptors);
+  ASSERT_TRUE(obstacle.has_value());
+  EXPECT_EQ(obstacle->mapping, objects.mapping_at(base + 4_MiB));
+  EXPECT_EQ(obstacle->code, ErrorCode::unknown);
+  // Refused for another reason: nothing of it is known.
+  objects.set_access_in_part(request, ErrorCode::out_of_memory);
+  EXPECT_FALSE(objects.mapping_at(base + 2_MiB)->is_unknown({}));
+  objects.set_access_in_part(request, ErrorCode::not_supported);
+  EXPECT_TRUE(objects.mapping_at(base + 2_MiB)->is_unknown({}));
+  EXPECT_FALSE(objects.handle(first_handle)->rdma->refuses_mappings());
+  objects.remove_mappings(AddressRange(base + 2_MiB, 4_MiB), by(6, Call::mem_unmap));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    map(objects, i, first_handle, 7 + i);
+  }
+  objects.remove_mappings(AddressRange(base, 2_MiB), by(10, Call::mem_unmap));
+  objects.set_access_in_part(request, ErrorCode::unknown);
+  EXPECT_TRUE(objects.handle(first_handle)->rdma->refuses_mappings());
+  EXPECT_EQ(objects.handle(first_handle)->rdma->unnoted(), base + 2_MiB);
   EXPECT_EQ(objects.mapping_at(base + 2_MiB)->access_of({}), AccessFlags::read_write);
   EXPECT_EQ(objects.mapping_at(base + 4_MiB)->access_of({}), AccessFlags::none);
-  EXPECT_FALSE(objects.mapping_at(base + 4_MiB)->is_access_unknown) << "it is known how far it got";
+  EXPECT_FALSE(objects.mapping_at(base + 4_MiB)->is_unknown({})) << "it is known how far it got";
 }
 
 TEST(LiveObjects, AHandleValueGivenAgainIsNewMemory) {
@@ -155,7 +172,7 @@ TEST(LiveObjects, SetAccessEndsAtTheFirstHole) {
   }
   const AccessDescriptor access = {.location = on_device(DeviceOrdinal(1)),
                                    .flags = AccessFlags::read};
-  objects.set_access({.address = base, .size = 8_MiB, .descriptors = std::span(&access, 1)}, true);
+  objects.set_access({.address = base, .size = 8_MiB, .descriptors = std::span(&access, 1)});
   EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(1)), AccessFlags::read);
   EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(0)), AccessFlags::none);
   EXPECT_EQ(objects.mapping_at(base + 2_MiB)->access_of(DeviceOrdinal(1)), AccessFlags::read);
