@@ -301,7 +301,6 @@ Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
 Result<std::vector<std::byte>> Machine::stage(const MemcpyDtodAsyncRequest& request) {
   constexpr Bytes staged_max = 1_MiB;  // [h200: 1 MiB is staged, 16 MiB are not]
   const MemcpyDtodRequest& copy = request.copy;
-  TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
   if (copy.size > staged_max || !is_copied_by_cpu(*context, copy.source) ||
       is_copied_by_cpu(*context, copy.destination)) {

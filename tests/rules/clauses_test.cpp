@@ -191,6 +191,61 @@ const Clause unbind_clauses[] = {
 ContextHandle second_context(RuleMachine& m) { return must(m->ctx_create({.device = device_0})); }
 
 const Clause order_clauses[] = {
+    {"StreamsHaveKnownFlags", RuleId::flags_unknown,
+     [](RuleMachine& m) { static_cast<void>(m->stream_create(static_cast<StreamFlags>(2))); }},
+    // The other device's work goes with its context, and so does what waits for it.
+    {"WorkEndsWithItsContext", RuleId::none,
+     [](RuleMachine& m) {
+       const ContextHandle context = second_context(m);
+       const DeviceAddress address = m.mapped(1);
+       must(m.launch(address));
+       must(m->ctx_destroy(context));
+       must(m.unmap(address, 1));
+     }},
+    // A copy's two sides and a kernel's two places are all in use.
+    {"CopiesWrite", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       const DeviceAddress to = m.mapped(1);
+       must(m->memcpy_dtod({.destination = to, .source = m.mapped(1), .size = 1_B}));
+       must(m.unmap(to, 1));
+     }},
+    {"CopiesRead", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       const DeviceAddress from = m.mapped(1);
+       must(m->memcpy_dtod({.destination = m.mapped(1), .source = from, .size = 1_B}));
+       must(m.unmap(from, 1));
+     }},
+    {"KernelsWriteTheirResult", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       const DeviceAddress result = m.mapped(1);
+       must(m->launch_touch({.address = m.mapped(1), .touch = Touch::read, .result = result}));
+       must(m.unmap(result, 1));
+     }},
+    {"WhereTheyMay", RuleId::launch_no_access,
+     [](RuleMachine& m) {
+       const DeviceAddress result = m.reserve(1);
+       m.fill(result, 1);
+       must(m->launch_touch({.address = m.mapped(1), .touch = Touch::read, .result = result}));
+     }},
+    // A write has no result, whatever it names.
+    {"ButAWriteHasNone", RuleId::none,
+     [](RuleMachine& m) {
+       const DeviceAddress result = m.reserve(1);
+       m.fill(result, 1);
+       must(m->launch_touch({.address = m.mapped(1), .touch = Touch::write, .result = result}));
+     }},
+    // One more piece of the same work: only the last one's end proves that the range is free.
+    {"TheLastOfTheSameCounts", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.mapped(1);
+       const StreamHandle stream = must(m->stream_create(StreamFlags::non_blocking));
+       const EventHandle event = must(m->event_create(EventFlags::none));
+       must(m.launch(address, stream));
+       must(m->event_record({.event = event, .stream = stream}));
+       must(m.launch(address, stream));
+       must(m->event_synchronize(event));
+       must(m.unmap(address, 1));
+     }},
     // Made where the layer did not see it: the driver knows.
     {"KnowsOnlyItsOwnStreams", RuleId::none,
      [](RuleMachine& m) {
@@ -214,6 +269,20 @@ const Clause clauses_of_others[] = {
     {"PeersKnowNoFlags", RuleId::flags_unknown,
      [](RuleMachine& m) {
        static_cast<void>(m->ctx_enable_peer_access({.peer = second_context(m), .flags = 1}));
+     }},
+    {"APeerThatIsThere", RuleId::device_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(m->device_can_access_peer({.device = device_0, .peer = DeviceOrdinal(9)}));
+     }},
+    {"DestroysAContext", RuleId::null_handle,
+     [](RuleMachine& m) { static_cast<void>(m->ctx_destroy(ContextHandle())); }},
+    {"APitchHasWidth", RuleId::alloc_size_zero,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_alloc_pitch({.width = Bytes(), .height = 1, .element_size = 4}));
+     }},
+    {"APitchHasHeight", RuleId::alloc_size_zero,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_alloc_pitch({.width = 1_B, .height = 0, .element_size = 4}));
      }},
     {"AnOptionOfGranularity", RuleId::flags_unknown,
      [](RuleMachine& m) {

@@ -119,6 +119,48 @@ TEST(LiveObjects, UnbindOnlyWhatIsNamed) {
   EXPECT_EQ(objects.memory(memory).bindings, 0U);
 }
 
+// Memory that only a binding held goes with it: its place is given to the next.
+TEST(LiveObjects, LetMemoryGoWithItsLastBinding) {
+  for (const bool unbinds : {true, false}) {
+    LiveObjects objects;
+    objects.add_multicast(first_handle, {.device_count = 1, .size = 2_MiB}, by(1));
+    objects.add_memory(second_handle, 2_MiB, {}, by(2));
+    objects.add_multicast_device(first_handle, DeviceOrdinal(0));
+    const MemoryIndex memory = objects.handle(second_handle)->memory;
+    objects.add_binding(first_handle, memory, Bytes(), 2_MiB, by(3, Call::multicast_bind_mem));
+    objects.remove_reference(second_handle, by(4, Call::mem_release));
+    EXPECT_TRUE(objects.memory(memory).is_live());
+    if (unbinds) {
+      objects.remove_binding({.multicast = first_handle, .device = {}, .size = 2_MiB});
+    } else {
+      objects.remove_reference(first_handle, by(5, Call::mem_release));
+    }
+    EXPECT_FALSE(objects.memory(memory).is_live());
+    // Of an object that is gone, its own place is the last that became free.
+    objects.add_memory(AllocationHandle(0x33), 2_MiB, {}, by(6));
+    objects.add_memory(AllocationHandle(0x44), 2_MiB, {}, by(7));
+    EXPECT_TRUE(objects.handle(AllocationHandle(0x33))->memory == memory ||
+                objects.handle(AllocationHandle(0x44))->memory == memory);
+  }
+}
+
+// A descriptor's number that is given again was closed before.
+TEST(LiveObjects, ForgetADescriptorWhoseNumberIsGivenAgain) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  objects.add_memory(second_handle, 2_MiB, {}, by(2));
+  constexpr int number = 1;  // an open file
+  const MemoryIndex first = objects.handle(first_handle)->memory;
+  const MemoryIndex second = objects.handle(second_handle)->memory;
+  objects.add_descriptor(number, first_handle, by(3, Call::mem_export_to_shareable_handle));
+  EXPECT_EQ(objects.memory(first).descriptors, 1U);
+  objects.add_descriptor(number, second_handle, by(4, Call::mem_export_to_shareable_handle));
+  EXPECT_EQ(objects.memory(first).descriptors, 0U);
+  EXPECT_EQ(objects.memory(second).descriptors, 1U);
+  objects.add_range_descriptor(number, 4_KiB, by(5, Call::mem_get_handle_for_address_range));
+  EXPECT_EQ(objects.memory(second).descriptors, 0U);
+}
+
 // A set access of memory for GPU-direct RDMA that fails in the middle: what came first is done.
 TEST(LiveObjects, NoteWhatAFailedSetAccessRegistered) {
   LiveObjects objects;

@@ -246,6 +246,18 @@ TEST(ProfileFile, SaysWhatItCouldHaveLoaded) {
   EXPECT_THAT(fault_of(load_profile(std::string(10'000, 'a'))), HasSubstr("is no file"));
 }
 
+// An attribute that tells of a capability is turned round, and the fault names it.
+TEST(ProfileFile, WantsAttributesThatAgreeWithCapabilities) {
+  const Profile& h200 = *built_in_profile("h200");
+  for (const std::int32_t number : {83, 102, 103, 104, 105, 107, 115, 124, 128, 132, 141, 145}) {
+    const bool has = h200.device_attributes.at(number) != 0;
+    const std::string name = std::to_string(number);
+    EXPECT_THAT(fault_of(R"({"based_on": "h200", "device_attributes": {")" + name + R"(": )" +
+                         (has ? "0" : "1") + "}}"),
+                HasSubstr("device_attributes." + name));
+  }
+}
+
 // Every prefix, and texts with bytes changed: a fault or a profile, never a crash.
 TEST(ProfileFile, SurvivesAnyBytes) {
   const std::string text = profile_to_text(*built_in_profile("odd"));
