@@ -202,7 +202,9 @@ ErrorCode NaiveModel::read_bytes(const Op& op, const Arguments& arguments) {
   if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
     return ErrorCode::invalid_value;
   }
-  read_.clear();
+  // What reads nothing, since its memory was freed before it ran, leaves what the caller had there:
+  // anything but the byte that it expects.
+  read_.assign(size, ~std::byte{op.value});
   if (const ErrorCode code = queue(work, 0, cost_of(Call::memcpy_dtoh_async, size)); code != ok) {
     return code;
   }
