@@ -237,15 +237,17 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher tou
   TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
   const bool is_checked = toucher != Toucher::kernel && profile_.quirks.copies_check_access;
-  bool is_by_cpu = false;
+  const bool is_by_cpu =
+      toucher == Toucher::copy &&
+      std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+        return !access.size.is_zero() && is_copied_by_cpu(*context, access.address);
+      });
+  const Toucher runs_as = toucher == Toucher::copy && !is_by_cpu ? Toucher::device_copy : toucher;
   for (const Access& access : accesses) {
-    is_by_cpu = is_by_cpu || (toucher == Toucher::copy && !access.size.is_zero() &&
-                              is_copied_by_cpu(*context, access.address));
     if (is_checked) {
-      TESSERA_TRY(resolve(*context, access.address, access.size, access.needed, toucher));
+      TESSERA_TRY(resolve(*context, access.address, access.size, access.needed, runs_as));
     }
   }
-  const Toucher runs_as = toucher == Toucher::copy && !is_by_cpu ? Toucher::device_copy : toucher;
   timeline_.enqueue(context->handle, stream, duration,
                     [this, handle = context->handle, work = std::move(work), runs_as,
                      spares_heap = is_checked || toucher == Toucher::kernel] {

@@ -38,10 +38,10 @@ bool is_tile_pool(const CreateRequest& request) noexcept {
 
 // Where memory is short, a tile pool is refused as if it were asked for wrongly, unless it is more
 // than any machine has [h200: 16 TiB and 32 TiB].
-Error of_tile_pool(Error error) noexcept {
+Error shortage(const CreateRequest& request, Error error) noexcept {
   constexpr Bytes more_than_any = 32_TiB;
-  const bool is_on_device = error.reason == Reason::out_of_device_memory;
-  if (is_on_device && Bytes(error.values[0]) < more_than_any) {
+  const bool is_on_device = request.properties.location.type == LocationType::device;
+  if (is_tile_pool(request) && is_on_device && request.size < more_than_any) {
     error.code = ErrorCode::invalid_value;
   }
   return error;
@@ -128,7 +128,7 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   TESSERA_TRY(check_size(request.size, profile_.granularity_minimum));
   TESSERA_TRY(check_properties(request.properties));
   if (const Status room = check_room(request.size, request.properties.location); !room) {
-    return is_tile_pool(request) ? of_tile_pool(room.error()) : room.error();
+    return shortage(request, room.error());
   }
   const std::uint32_t not_permitted =
       bits(request.properties.requested_handle_types) & bits(profile_.not_permitted_types);
@@ -148,7 +148,7 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   const auto index = store_.add_memory(std::move(memory));
   if (!index) {
     const Error error = out_of_memory(request.size, DeviceOrdinal(request.properties.location.id));
-    return is_tile_pool(request) ? of_tile_pool(error) : error;
+    return shortage(request, error);
   }
   const SlabIndex handle = store_.add_memory_handle(*index, false, is_tile_pool(request));
   if (request.properties.gpu_direct_rdma_capable != 0 && profile_.quirks.rdma_needs_first_mapping) {

@@ -105,13 +105,9 @@ TESSERA_KEEPS(set_access_part_of_run) {
 }
 
 TESSERA_BREAKS(set_access_rdma_unregistered) {
-  const DeviceAddress address = m.reserve(3);
-  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    must(m.map(address + m.units(i), 1, handle));
-  }
-  must(m.unmap(address, 1));
-  static_cast<void>(m.allow(address + m.units(1), 2));
+  const auto row = m.rdma_row();
+  must(m.unmap(row.first, 1));
+  static_cast<void>(m.allow(row.second, 2));
 }
 // Imported memory is not registered, and other memory needs no registration.
 TESSERA_KEEPS(set_access_rdma_unregistered) {
@@ -132,21 +128,15 @@ TESSERA_KEEPS(set_access_rdma_unregistered) {
 }
 
 TESSERA_BREAKS(set_access_rdma_peer) {
-  const DeviceAddress address = m.reserve(2);
-  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
-  must(m.map(address, 1, handle));
-  must(m.map(address + m.units(1), 1, handle));
-  must(m.unmap(address, 1));
-  static_cast<void>(m.allow(address + m.units(1), 1, device_1));
+  const auto row = m.rdma_row();
+  must(m.unmap(row.first, 1));
+  static_cast<void>(m.allow(row.second, 1, device_1));
 }
 TESSERA_KEEPS(set_access_rdma_peer) {
-  const DeviceAddress address = m.reserve(2);
-  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
-  must(m.map(address, 1, handle));
-  must(m.map(address + m.units(1), 1, handle));
-  must(m.allow(address + m.units(1), 1, device_1));
-  must(m.unmap(address, 1));
-  must(m.allow(address + m.units(1), 1, device_1, AccessFlags::none));
+  const auto row = m.rdma_row();
+  must(m.allow(row.second, 1, device_1));
+  must(m.unmap(row.first, 1));
+  must(m.allow(row.second, 1, device_1, AccessFlags::none));
 }
 
 TESSERA_BREAKS(get_access_not_mapped) {

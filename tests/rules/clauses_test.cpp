@@ -449,15 +449,10 @@ constexpr AccessDescriptor for_no_device = {.location = on_device(DeviceOrdinal(
 constexpr AccessDescriptor for_device = {.location = on_device(device_0),
                                          .flags = AccessFlags::read_write};
 
-// Memory for GPU-direct RDMA mapped three times, of which the first is gone.
 DeviceAddress without_first_mapping(RuleMachine& m) {
-  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
-  const DeviceAddress address = m.reserve(3);
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    must(m.map(address + m.units(i), 1, handle));
-  }
-  must(m.unmap(address, 1));
-  return address + m.units(1);
+  const auto row = m.rdma_row();
+  must(m.unmap(row.first, 1));
+  return row.second;
 }
 
 // A call that was refused for what it asks for did nothing: each of these has one finding, for

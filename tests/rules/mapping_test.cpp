@@ -50,24 +50,18 @@ TESSERA_KEEPS(map_tile_pool) { must(m.map(m.reserve(1), 1, m.create(1, {.usage =
 // Memory for GPU-direct RDMA mapped twice, whose first mapping is unmapped before the other gets
 // access.
 TESSERA_BREAKS(map_rdma_unregistered) {
-  const DeviceAddress address = m.reserve(3);
-  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
-  must(m.map(address, 1, handle));
-  must(m.map(address + m.units(1), 1, handle));
-  must(m.unmap(address, 1));
-  must(m.allow(address + m.units(1), 1));
-  static_cast<void>(m.map(address + m.units(2), 1, handle));
+  const auto row = m.rdma_row();
+  must(m.unmap(row.first, 1));
+  must(m.allow(row.second, 1));
+  static_cast<void>(m.map(row.vacant, 1, row.handle));
 }
 // The same in an order that every buffer that moves keeps to: access, then the unmap.
 TESSERA_KEEPS(map_rdma_unregistered) {
-  const DeviceAddress address = m.reserve(3);
-  const AllocationHandle handle = m.create(1, {.gpu_direct_rdma_capable = 1});
-  must(m.map(address, 1, handle));
-  must(m.map(address + m.units(1), 1, handle));
-  must(m.allow(address + m.units(1), 1));
-  must(m.unmap(address, 1));
-  must(m.map(address + m.units(2), 1, handle));
-  must(m.allow(address + m.units(2), 1));
+  const auto row = m.rdma_row();
+  must(m.allow(row.second, 1));
+  must(m.unmap(row.first, 1));
+  must(m.map(row.vacant, 1, row.handle));
+  must(m.allow(row.vacant, 1));
 }
 
 TESSERA_BREAKS(unmap_size_zero) { static_cast<void>(m.unmap(m.mapped(1), 0)); }

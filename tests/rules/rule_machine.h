@@ -61,6 +61,26 @@ class RuleMachine : public test::BareCalls<RuleMachine> {
     }
     return before;
   }
+  // Memory for GPU-direct RDMA, mapped at units 0 to 2 of four.
+  struct RdmaRow {
+    AllocationHandle handle;
+    DeviceAddress first;
+    DeviceAddress second;
+    DeviceAddress third;
+    DeviceAddress vacant;
+  };
+  RdmaRow rdma_row() {
+    const DeviceAddress address = reserve(4);
+    const RdmaRow row = {.handle = create(1, {.gpu_direct_rdma_capable = 1}),
+                         .first = address,
+                         .second = address + units(1),
+                         .third = address + units(2),
+                         .vacant = address + units(3)};
+    for (const DeviceAddress place : {row.first, row.second, row.third}) {
+      must(map(place, 1, row.handle));
+    }
+    return row;
+  }
   void undo(DeviceAddress address, std::uint64_t count) {
     must(unmap(address, count));
     must(free(address, count));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tessera/requests.h"
 #include "testing/maker.h"
 
 namespace tessera::testing {
@@ -315,20 +316,20 @@ void ProgramGenerator::Maker::lose_rdma_mapping() {
   map(addresses, 3, 1, memory);
 }
 
-// Memory on the host to which only the host has access, if anybody.
+// Memory on the host to which only the host has access.
 void ProgramGenerator::Maker::copy_by_cpu() {
-  constexpr std::uint8_t host_numa = 3;
-  constexpr std::uint8_t host = 2;
+  constexpr auto host_numa = static_cast<std::uint8_t>(LocationType::host_numa);
+  constexpr auto host = static_cast<std::uint8_t>(LocationType::host);
   const std::uint8_t memory = vacant(SlotKind::handle);
   add({.kind = OpKind::create, .result = memory, .size = granules(1), .choice = host_numa});
   const std::uint8_t addresses = reserve(2);
   map(addresses, 0, 1, memory);
-  const bool has_access = choices_.chance(80);
+  const bool may_write = choices_.chance(80);
   add({.kind = OpKind::set_access,
        .place = inside(addresses, 0),
        .size = granules(1),
        .choice = host,
-       .value = static_cast<std::uint8_t>(has_access ? 3 : 1)});
+       .value = static_cast<std::uint8_t>(may_write ? 3 : 1)});
   map(addresses, 1, 1, create(1));
   grant(addresses, 1, 1);
   touch(OpKind::htod, addresses, 0, 5);

@@ -100,8 +100,7 @@ bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream
   }
   const auto context = look.context_of(stream);
   if (is_copy(look.by.call) && context &&
-      is_copied_by_cpu(look.objects, touched.address, look.device_of(*context)) &&
-      is_still_current(look, stream)) {
+      is_copied_by_cpu(look.objects, touched.address, *context) && is_still_current(look, stream)) {
     return check_for_cpu(look, *range, touched.needed);
   }
   DeviceAddress next = range->begin();

@@ -3,20 +3,19 @@
 // [h200].
 #pragma once
 
-#include <optional>
-
 #include "tessera/live_objects.h"
 
 namespace tessera::validation {
 
-// `device`: of the context that copies; nothing where it is not known.
+// `copier`: the context that copies.
 [[nodiscard]] inline bool is_copied_by_cpu(const LiveObjects& objects, DeviceAddress begin,
-                                           std::optional<DeviceOrdinal> device) {
+                                           ContextHandle copier) {
   const LiveMapping* mapping = objects.mapping_at(begin);
-  return device && mapping != nullptr && mapping->memory != no_memory &&
-         !mapping->is_unknown(*device) &&
+  const LiveContext* context = objects.context(copier);
+  return mapping != nullptr && mapping->memory != no_memory && context != nullptr &&
+         !mapping->is_unknown(context->device) &&
          is_host(objects.memory(mapping->memory).properties.location.type) &&
-         mapping->access_of(*device) == AccessFlags::none;
+         mapping->access_of(context->device) == AccessFlags::none;
 }
 
 }  // namespace tessera::validation

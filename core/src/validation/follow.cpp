@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <optional>
 
 #include "validation/cpu_copies.h"
 
@@ -28,9 +27,7 @@ enum class Side : std::uint8_t { written, was_read };
 void queue_copied(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
                   StreamHandle stream, DeviceAddress address, Bytes size, Side side) {
   const ContextHandle context = context_of(objects, stream);
-  const LiveContext* runs_in = objects.context(context);
-  const auto device = runs_in != nullptr ? std::optional(runs_in->device) : std::nullopt;
-  if (!is_copied_by_cpu(objects, address, device)) {
+  if (!is_copied_by_cpu(objects, address, context)) {
     queue(objects, work, by, stream, address, size);
   } else if (side == Side::written && !size.is_zero()) {
     work.prove(work.clock_of(context, stream));

@@ -97,12 +97,17 @@ TEST(LiveObjects, KnowARetainedHandleWithoutItsMapping) {
   EXPECT_EQ(objects.handle(first_handle)->retained, 1U);
 }
 
-TEST(LiveObjects, UnbindOnlyWhatIsNamed) {
-  LiveObjects objects;
+// A multicast object of one device under the first handle, and memory under the second.
+MemoryIndex add_object_and_memory(LiveObjects& objects) {
   objects.add_multicast(first_handle, {.device_count = 1, .size = 4_MiB}, by(1));
   objects.add_memory(second_handle, 2_MiB, {}, by(2));
   objects.add_multicast_device(first_handle, DeviceOrdinal(0));
-  const MemoryIndex memory = objects.handle(second_handle)->memory;
+  return objects.handle(second_handle)->memory;
+}
+
+TEST(LiveObjects, UnbindOnlyWhatIsNamed) {
+  LiveObjects objects;
+  const MemoryIndex memory = add_object_and_memory(objects);
   objects.add_binding(first_handle, no_memory, Bytes(), 2_MiB, by(3, Call::multicast_bind_mem));
   objects.add_binding(first_handle, memory, Bytes(), 2_MiB, by(4, Call::multicast_bind_mem));
   const MulticastUnbindRequest named = {
@@ -123,10 +128,7 @@ TEST(LiveObjects, UnbindOnlyWhatIsNamed) {
 TEST(LiveObjects, LetMemoryGoWithItsLastBinding) {
   for (const bool unbinds : {true, false}) {
     LiveObjects objects;
-    objects.add_multicast(first_handle, {.device_count = 1, .size = 2_MiB}, by(1));
-    objects.add_memory(second_handle, 2_MiB, {}, by(2));
-    objects.add_multicast_device(first_handle, DeviceOrdinal(0));
-    const MemoryIndex memory = objects.handle(second_handle)->memory;
+    const MemoryIndex memory = add_object_and_memory(objects);
     objects.add_binding(first_handle, memory, Bytes(), 2_MiB, by(3, Call::multicast_bind_mem));
     objects.remove_reference(second_handle, by(4, Call::mem_release));
     EXPECT_TRUE(objects.memory(memory).is_live());
