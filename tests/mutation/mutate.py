@@ -50,16 +50,12 @@ REFUSES = re.compile(r"return\s+(refuse\w*|fail\w*|error\w*|Error\b|invalid\w*|n
 class Mutant:
     """One change: what to insert and replace, by offset in a file."""
 
-    def __init__(self, kind, file, line, text, edits):
-        self.kind, self.file, self.line, self.text, self.edits = kind, file, line, text, edits
+    def __init__(self, kind, file, lines, text, edits):
+        self.kind, self.file, self.lines, self.text, self.edits = kind, file, lines, text, edits
         self.key = (file, kind, tuple(edits))
 
-    def lines(self):
-        """How many lines it spans, beyond the first."""
-        return self.span
-
     def describe(self):
-        return {"kind": self.kind, "file": self.file, "line": self.line, "text": self.text}
+        return {"kind": self.kind, "file": self.file, "line": self.lines[0], "text": self.text}
 
 
 class Finder:
@@ -117,8 +113,8 @@ class Finder:
         text = self.text(name)
         line = text.count(b"\n", 0, begin) + 1
         shown = " ".join(text[begin:end].decode(errors="replace").split())[:100]
-        mutant = Mutant(kind, name, line, shown, edits)
-        mutant.span = text.count(b"\n", begin, end)
+        lines = range(line, line + 1 + text.count(b"\n", begin, end))
+        mutant = Mutant(kind, name, lines, shown, edits)
         self.mutants.setdefault(mutant.key, mutant)
 
     def walk(self, cursor, name):
@@ -241,7 +237,7 @@ def apply(text, mutants):
             new = new.replace("@", str(mutant.number))
             if end > begin:
                 replaced[begin].append((end, new))
-            elif (begin, end, new.replace(str(mutant.number), "@")) == first or begin == first[0]:
+            elif begin == first[0]:
                 begins[begin].append((length, mutant.number, new))
             else:
                 ends[begin].append((length, mutant.number, new))
@@ -319,8 +315,7 @@ def generate(tree, files):
             bad |= errors
         if not bad:
             break
-        dropped = [m for m in mutants if any((m.file, line) in bad
-                                             for line in range(m.line, m.line + 1 + m.lines()))]
+        dropped = [m for m in mutants if any((m.file, line) in bad for line in m.lines)]
         if not dropped:
             sys.exit(f"mutate.py: cannot tell which mutants do not compile: {sorted(bad)[:5]}")
         mutants = [m for m in mutants if m not in dropped]
