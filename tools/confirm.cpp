@@ -1,6 +1,7 @@
 #include "confirm.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "comparison.h"
@@ -10,15 +11,18 @@ namespace tessera::tools {
 
 namespace {
 
-// Runs those that differ again, each in a process of its own, so many at once.
+// What a case that differs had not had when it ran.
+enum class Wants : std::uint8_t { own_process, none_beside };
+
+// Runs those that differ again, each in a process of its own.
 std::size_t run_differing_again(const std::vector<scenario::Case>& cases, RunOptions options,
-                                int jobs, Bytes granule, std::vector<CaseOutcome>& outcomes) {
+                                Wants wants, Bytes granule, std::vector<CaseOutcome>& outcomes) {
   std::vector<std::size_t> indexes;
   std::vector<scenario::Case> again;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Comparison comparison;
     compare_case({}, cases[i], outcomes[i], granule, comparison);
-    if (comparison.different != 0 && may_share_worker(cases[i])) {
+    if (comparison.different != 0 && (wants == Wants::none_beside || may_share_worker(cases[i]))) {
       indexes.push_back(i);
       again.push_back(cases[i]);
     }
@@ -27,7 +31,9 @@ std::size_t run_differing_again(const std::vector<scenario::Case>& cases, RunOpt
     return 0;
   }
   options.batch = 1;
-  options.jobs = jobs;
+  if (wants == Wants::none_beside) {
+    options.jobs = 1;
+  }
   auto run = run_in_workers(again, options);
   auto* second = std::get_if<std::vector<CaseOutcome>>(&run);
   if (second == nullptr) {
@@ -48,10 +54,11 @@ std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const 
   }
   std::size_t count = 0;
   if (options.batch != 1) {
-    count = run_differing_again(cases, options, options.jobs, granule, outcomes);
+    count = run_differing_again(cases, options, Wants::own_process, granule, outcomes);
   }
   if (options.jobs > 1) {
-    count = std::max(count, run_differing_again(cases, options, 1, granule, outcomes));
+    count =
+        std::max(count, run_differing_again(cases, options, Wants::none_beside, granule, outcomes));
   }
   return count;
 }
