@@ -102,6 +102,9 @@ class Sleepable final : public Subject {
     const bool kept = buffer_.keeps_contents();
     const std::uint64_t generation = buffer_.generation();
     const bool done = world_.worked("wake", buffer_.wake(), {ErrorCode::illegal_state});
+    if (is(SleepState::failed)) {
+      world_.note_work();  // its copy back may be under way
+    }
     world_.require(!done || is(SleepState::awake), "it does not wake");
     world_.require(before != SleepState::failed || (is(before) && !done), "it recovered");
     const bool woke = before == SleepState::asleep && done;
