@@ -79,6 +79,9 @@ class Places {
         is_beside_reservation(op.place, begin, DeviceAddress(base))) {
       return true;
     }
+    if (may_be_read_too_soon(op, of)) {
+      return true;
+    }
     switch (op.kind) {
       case OpKind::memset:
       case OpKind::htod:
@@ -174,6 +177,16 @@ class Places {
     return is_foreign(address) &&
            std::none_of(reserved_.begin(), reserved_.end(),
                         [&](const AddressRange& range) { return range.contains(address); });
+  }
+
+  [[nodiscard]] bool may_be_read_too_soon(const Op& op, const Arguments& of) {
+    constexpr std::uint64_t little = 24U << 10U;
+    if (op.kind != OpKind::dtod || op.flags == 0 || of.other == 0 || of.size > little) {
+      return false;
+    }
+    const auto objects = ledger_.lock();
+    const LiveMapping* source = objects->mapping_at(DeviceAddress(of.source));
+    return source != nullptr && source->host != AccessFlags::none;
   }
 
   struct Made {

@@ -19,6 +19,8 @@ namespace tessera::tools {
 //   - hints of reservations: whether one is honoured hangs on where the driver has memory;
 //   - mappings, unmaps and access past the end of a reservation, where the driver may have memory
 //     of its own: on machines of several devices, and where it makes some while the program runs;
+//   - copies of little that the host, too, has access to, in a stream of the program's own: behind
+//     work of the default stream a device may read too soon (docs/fidelity.md);
 //   - on machines of several devices, calls beside the reservation that they name: what lies there
 //     hangs on where the driver puts reservations, which is known of one device;
 // and with a synchronize before a call that takes memory from under a copy: a copy is over at once

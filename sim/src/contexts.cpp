@@ -38,6 +38,10 @@ Contexts::Released Contexts::release_primary(DeviceOrdinal device) {
   return {.released = true, .destroyed = take_out(slot.handle)};
 }
 
+bool Contexts::is_last_reference(DeviceOrdinal device) {
+  return primary_slot(device).references == 1 && primary(device) != nullptr;
+}
+
 std::optional<Context> Contexts::reset_primary(DeviceOrdinal device) {
   return take_out(primary_slot(device).handle);
 }

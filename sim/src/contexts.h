@@ -57,6 +57,8 @@ class Contexts {
     std::optional<Context> destroyed;
   };
   [[nodiscard]] Released release_primary(DeviceOrdinal device);
+  // Whether a release would end an active one.
+  [[nodiscard]] bool is_last_reference(DeviceOrdinal device);
   // Takes it out of the table, keeping its references. Nothing if it is not active.
   [[nodiscard]] std::optional<Context> reset_primary(DeviceOrdinal device);
 

@@ -91,9 +91,8 @@ struct Win32Handle {
   SlabIndex index = 0;
 };
 
-// What wants to touch memory; their rights differ. The CPU does its side of a `copy` where it must;
-// a `device_copy` was found at its call to be the device's alone.
-enum class Toucher : std::uint8_t { copy, device_copy, fill, kernel };
+// What wants to touch memory; their rights differ.
+enum class Toucher : std::uint8_t { copy_by_device, copy_by_cpu, fill, kernel };
 
 // Part of a range, with the bytes behind it; both null where bytes are off.
 struct Segment {
@@ -244,6 +243,8 @@ class Machine {
   [[nodiscard]] Status take_stacks(const Context& context, Bytes stack_size);
   // Waits for all work on a device.
   void wait_for_device(DeviceOrdinal device);
+  // Waits for all work on all devices, as each end of a context does [h200].
+  void wait_for_all();
 
   // --- Memory (machine_memory.cpp) ---
   [[nodiscard]] Status check_properties(const AllocationProperties& properties) const;
@@ -304,32 +305,43 @@ class Machine {
   [[nodiscard]] Status resolve_multicast(const Multicast& multicast, AddressRange part,
                                          Bytes offset, AccessFlags needed,
                                          std::vector<Segment>& segments);
-  // One access of a piece of work: what, and how.
-  struct Access {
-    DeviceAddress address;
-    Bytes size;
-    AccessFlags needed;
-  };
-  // Checks the accesses, then queues `work(context)`, which may find them gone when it runs: a
-  // failure there loses the context.
-  template <class Work>
-  Status enqueue(StreamHandle stream, std::uint64_t duration, Toucher toucher,
-                 std::initializer_list<Access> accesses, Work work);
   Status read_bytes(const Context& context, DeviceAddress address, std::span<std::byte> bytes,
                     Toucher toucher);
   Status write_bytes(const Context& context, DeviceAddress address,
                      std::span<const std::byte> bytes, Toucher toucher);
   Status fill_bytes(const Context& context, const MemsetD8Request& request);
-  Status copy_bytes(const Context& context, const MemcpyDtodRequest& request, Toucher toucher);
+  // Who copies.
+  struct Copiers {
+    Toucher destination;
+    Toucher source;
+  };
+  Status copy_bytes(const Context& context, const MemcpyDtodRequest& request, Copiers by);
   Status touch(const Context& context, const LaunchTouchRequest& request);
-  Status synchronize_default_stream();
-  // Whether a side of a copy that begins there is the CPU's.
-  [[nodiscard]] bool is_copied_by_cpu(const Context& context, DeviceAddress address) const;
-  // The source's bytes, where they are staged; else none.
-  [[nodiscard]] Result<std::vector<std::byte>> stage(const MemcpyDtodAsyncRequest& request);
+  // What the CPU can do of a side of a copy: nothing, all that the device can too, or all alone.
+  enum class CpuReach : std::uint8_t { none, shared, alone };
+  [[nodiscard]] CpuReach cpu_reach(const Context& context, DeviceAddress address, Bytes size) const;
   [[nodiscard]] Result<Segment> resolve_for_cpu(const Block& block, AddressRange part,
                                                 AccessFlags needed);
   [[nodiscard]] Result<Segment> host_segment_at(DeviceAddress address, AccessFlags needed);
+
+  // --- Work (machine_work.cpp) ---
+  // One access of a piece of work: what, and how.
+  struct Access {
+    DeviceAddress address;
+    Bytes size;
+    AccessFlags needed;
+    Toucher toucher;
+  };
+  // Checks the accesses, of which kernels have none, then queues `work(context)`, which may find
+  // them gone when it runs: a failure there loses the context.
+  template <class Work>
+  Status enqueue(StreamHandle stream, std::uint64_t duration,
+                 std::initializer_list<Access> accesses, Work work);
+  [[nodiscard]] Result<Copiers> copiers(const MemcpyDtodAsyncRequest& request);
+  // Of copies between host memory of the program's own and a range: who copies the range.
+  [[nodiscard]] Result<Toucher> copier(StreamHandle stream, DeviceAddress address, Bytes size);
+  // Until what is in the stream is done.
+  Status wait_for_stream(StreamHandle stream);
 
   // --- Order (machine_order.cpp) ---
   // The stream's context, usable; another may be current.

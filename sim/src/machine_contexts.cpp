@@ -114,12 +114,22 @@ Status Machine::check_not_lost() const {
 }
 
 void Machine::wait_for_device(DeviceOrdinal device) {
+  Timeline::Time end = 0;
   for (const auto& [handle, resources] : resources_) {
     const Context* context = contexts_.find(handle);
     if (context != nullptr && context->device == device) {
-      timeline_.advance_to(std::max(timeline_.now(), timeline_.context_end(handle)));
+      end = std::max(end, timeline_.context_end(handle));
     }
   }
+  timeline_.advance_to(end);
+}
+
+void Machine::wait_for_all() {
+  Timeline::Time end = 0;
+  for (const auto& [handle, resources] : resources_) {
+    end = std::max(end, timeline_.context_end(handle));
+  }
+  timeline_.advance_to(end);
 }
 
 Result<ContextHandle> Machine::device_primary_ctx_retain(DeviceOrdinal device) {
@@ -128,6 +138,8 @@ Result<ContextHandle> Machine::device_primary_ctx_retain(DeviceOrdinal device) {
   if (contexts_.primary(device) != nullptr) {
     return contexts_.retain_primary(device).context->handle;
   }
+  // It takes as long to make as others.
+  timeline_.advance(duration_of(Call::ctx_create, Bytes()));
   TESSERA_TRY_ASSIGN(ContextResources resources, resources_for(device));
   const ContextHandle context = contexts_.retain_primary(device).context->handle;
   give_resources(context, std::move(resources));
@@ -136,6 +148,9 @@ Result<ContextHandle> Machine::device_primary_ctx_retain(DeviceOrdinal device) {
 
 Status Machine::device_primary_ctx_release(DeviceOrdinal device) {
   TESSERA_TRY(check_device(device));
+  if (contexts_.is_last_reference(device)) {
+    wait_for_all();
+  }
   const Contexts::Released released = contexts_.release_primary(device);
   if (!released.released) {
     return refuse(ErrorCode::invalid_context, Reason::primary_context_not_retained,
@@ -149,6 +164,9 @@ Status Machine::device_primary_ctx_release(DeviceOrdinal device) {
 
 Status Machine::device_primary_ctx_reset(DeviceOrdinal device) {
   TESSERA_TRY(check_device(device));
+  if (contexts_.primary(device) != nullptr) {
+    wait_for_all();
+  }
   if (const auto destroyed = contexts_.reset_primary(device)) {
     take_resources(*destroyed);
   }
@@ -173,6 +191,10 @@ Status Machine::ctx_destroy(ContextHandle context) {
   }
   if (contexts_.is_destroyed(context)) {
     return refuse(ErrorCode::context_is_destroyed, Reason::context_is_gone, context.value());
+  }
+  const Context* found = contexts_.find(context);
+  if (found != nullptr && !found->is_primary) {
+    wait_for_all();
   }
   const auto destroyed = contexts_.destroy(context);
   if (!destroyed) {

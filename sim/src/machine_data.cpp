@@ -1,4 +1,4 @@
-// Copies, fills, kernels: what touches bytes, and what may touch them.
+// Bytes: what may be touched by whom, and what lies there.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -14,21 +14,23 @@ bool allows(AccessFlags granted, AccessFlags needed) noexcept {
   return (static_cast<std::uint32_t>(granted) & bits) == bits;
 }
 
-void read_segment(const Segment& segment, std::span<std::byte> bytes) {
+void read_segment(const Segment& segment, Bytes offset, std::span<std::byte> bytes) {
   if (segment.host_memory != nullptr) {
-    std::memcpy(bytes.data(), segment.host_memory + segment.offset.value(), bytes.size());
+    std::memcpy(bytes.data(), segment.host_memory + (segment.offset + offset).value(),
+                bytes.size());
   } else if (segment.backing != nullptr) {
-    segment.backing->read(segment.offset, bytes);
+    segment.backing->read(segment.offset + offset, bytes);
   } else {
     std::memset(bytes.data(), 0, bytes.size());
   }
 }
 
-void write_segment(const Segment& segment, std::span<const std::byte> bytes) {
+void write_segment(const Segment& segment, Bytes offset, std::span<const std::byte> bytes) {
   if (segment.host_memory != nullptr) {
-    std::memcpy(segment.host_memory + segment.offset.value(), bytes.data(), bytes.size());
+    std::memcpy(segment.host_memory + (segment.offset + offset).value(), bytes.data(),
+                bytes.size());
   } else if (segment.backing != nullptr) {
-    segment.backing->write(segment.offset, bytes);
+    segment.backing->write(segment.offset + offset, bytes);
   }
 }
 
@@ -38,6 +40,34 @@ void fill_segment(const Segment& segment, std::uint8_t value) {
   } else if (segment.backing != nullptr) {
     segment.backing->fill(segment.offset, value, segment.size);
   }
+}
+
+// Calls `use(segment, offset, part)` for the parts of `bytes`, which begin `offset` into the range
+// of the segments: `part` lies `offset` into the segment.
+template <class Byte, class Use>
+void for_each_part(std::span<const Segment> segments, Bytes offset, std::span<Byte> bytes,
+                   Use use) {
+  Bytes begin;  // of the segment, in the range
+  const Bytes end = offset + Bytes(bytes.size());
+  for (const Segment& segment : segments) {
+    const Bytes from = std::max(begin, offset);
+    const Bytes to = std::min(begin + segment.size, end);
+    if (from < to) {
+      use(segment, from - begin, bytes.subspan((from - offset).value(), (to - from).value()));
+    }
+    if (segment.further_copies == 0) {
+      begin += segment.size;
+    }
+  }
+}
+
+void read_segments(std::span<const Segment> segments, Bytes offset, std::span<std::byte> bytes) {
+  for_each_part(segments, offset, bytes, read_segment);
+}
+
+void write_segments(std::span<const Segment> segments, Bytes offset,
+                    std::span<const std::byte> bytes) {
+  for_each_part(segments, offset, bytes, write_segment);
 }
 
 }  // namespace
@@ -84,7 +114,7 @@ Status Machine::resolve_block(const Context& context, const Block& block, Addres
                           allocation.device == context.device ||
                           context.peers_enabled.contains(allocation.context);
     // Copies go between any two devices, by way of the host if need be.
-    if (!is_local && toucher != Toucher::copy && toucher != Toucher::device_copy) {
+    if (!is_local && toucher != Toucher::copy_by_device) {
       return invalid(Reason::peer_access_not_enabled, part.begin().value(),
                      static_cast<std::uint64_t>(context.device.value()),
                      static_cast<std::uint64_t>(allocation.device.value()));
@@ -110,6 +140,36 @@ Status Machine::resolve_block(const Context& context, const Block& block, Addres
   return {};
 }
 
+Machine::CpuReach Machine::cpu_reach(const Context& context, DeviceAddress address,
+                                     Bytes size) const {
+  const auto range = AddressRange::make(address, size);
+  if (!profile_.quirks.cpu_copies_host_memory || !range || range->is_empty()) {
+    return CpuReach::none;
+  }
+  const Mapping* first = space_.mapping_at(address);
+  if (first != nullptr && is_host(location_of(*first).type) &&
+      first->access_of(context.device) == AccessFlags::none) {
+    return CpuReach::alone;
+  }
+  // Access of the host to any part of it is enough: the driver does not ask for more, and the
+  // process crashes at the rest.
+  DeviceAddress next = range->begin();
+  while (next < range->end()) {
+    const auto block = space_.block_at(next);
+    if (!block || block->kind == BlockKind::driver) {
+      break;
+    }
+    const bool is_within = block->kind == BlockKind::legacy
+                               ? legacy_[block->index].kind == LegacyKind::host
+                               : space_.mapping(block->index).host != AccessFlags::none;
+    if (is_within) {
+      return CpuReach::shared;
+    }
+    next = block->range.end();
+  }
+  return CpuReach::none;
+}
+
 Result<std::vector<Segment>> Machine::resolve(const Context& context, DeviceAddress address,
                                               Bytes size, AccessFlags needed, Toucher toucher) {
   std::vector<Segment> segments;
@@ -117,7 +177,11 @@ Result<std::vector<Segment>> Machine::resolve(const Context& context, DeviceAddr
   if (!range) {
     return invalid(Reason::range_wraps, address.value(), size.value());
   }
-  const bool is_by_cpu = toucher == Toucher::copy && is_copied_by_cpu(context, address);
+  const bool is_by_cpu = toucher == Toucher::copy_by_cpu;
+  // The driver looks at all of the range before the CPU comes to what it has no access to [h200].
+  if (is_by_cpu && cpu_reach(context, address, size) == CpuReach::shared) {
+    TESSERA_TRY(resolve(context, address, size, needed, Toucher::copy_by_device));
+  }
   DeviceAddress next = range->begin();
   while (next < range->end()) {
     const auto block = space_.block_at(next);
@@ -135,13 +199,6 @@ Result<std::vector<Segment>> Machine::resolve(const Context& context, DeviceAddr
     next = end;
   }
   return segments;
-}
-
-bool Machine::is_copied_by_cpu(const Context& context, DeviceAddress address) const {
-  const Mapping* mapping = space_.mapping_at(address);
-  return profile_.quirks.cpu_copies_host_memory && mapping != nullptr &&
-         is_host(location_of(*mapping).type) &&
-         mapping->access_of(context.device) == AccessFlags::none;
 }
 
 // Where this refuses, a real program crashes.
@@ -169,10 +226,7 @@ Status Machine::read_bytes(const Context& context, DeviceAddress address,
                            std::span<std::byte> bytes, Toucher toucher) {
   TESSERA_TRY_ASSIGN(const auto segments,
                      resolve(context, address, Bytes(bytes.size()), AccessFlags::read, toucher));
-  for (const Segment& segment : segments) {
-    read_segment(segment, bytes.first(segment.size.value()));
-    bytes = bytes.subspan(segment.size.value());
-  }
+  read_segments(segments, Bytes(), bytes);
   return {};
 }
 
@@ -180,13 +234,7 @@ Status Machine::write_bytes(const Context& context, DeviceAddress address,
                             std::span<const std::byte> bytes, Toucher toucher) {
   TESSERA_TRY_ASSIGN(const auto segments, resolve(context, address, Bytes(bytes.size()),
                                                   AccessFlags::read_write, toucher));
-  for (const Segment& segment : segments) {
-    const std::size_t size = segment.size.value();
-    write_segment(segment, bytes.first(size));
-    if (segment.further_copies == 0) {
-      bytes = bytes.subspan(size);
-    }
-  }
+  write_segments(segments, Bytes(), bytes);
   return {};
 }
 
@@ -199,22 +247,21 @@ Status Machine::fill_bytes(const Context& context, const MemsetD8Request& reques
   return {};
 }
 
-Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& request,
-                           Toucher toucher) {
-  TESSERA_TRY(
-      resolve(context, request.destination, request.size, AccessFlags::read_write, toucher));
-  TESSERA_TRY(resolve(context, request.source, request.size, AccessFlags::read, toucher));
+Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& request, Copiers by) {
+  TESSERA_TRY_ASSIGN(const auto destination, resolve(context, request.destination, request.size,
+                                                     AccessFlags::read_write, by.destination));
+  TESSERA_TRY_ASSIGN(const auto source,
+                     resolve(context, request.source, request.size, AccessFlags::read, by.source));
   if (!options_.bytes) {
     return {};
   }
   // Through a buffer: the ranges may be cut differently, or overlap through aliases.
-  constexpr std::uint64_t step = 1ULL << 20U;
-  std::vector<std::byte> buffer(std::min(step, request.size.value()));
-  for (std::uint64_t done = 0; done < request.size.value(); done += buffer.size()) {
-    const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), request.size.value() - done);
-    const std::span<std::byte> part = std::span(buffer).first(size);
-    TESSERA_TRY(read_bytes(context, request.source + Bytes(done), part, toucher));
-    TESSERA_TRY(write_bytes(context, request.destination + Bytes(done), part, toucher));
+  constexpr Bytes step = 1_MiB;
+  std::vector<std::byte> buffer(std::min(step, request.size).value());
+  for (Bytes done; done < request.size; done += step) {
+    const std::span part = std::span(buffer).first(std::min(step, request.size - done).value());
+    read_segments(source, done, part);
+    write_segments(destination, done, part);
   }
   return {};
 }
@@ -229,151 +276,6 @@ Status Machine::touch(const Context& context, const LaunchTouchRequest& request)
     return {};
   }
   return write_bytes(context, request.result, std::span(&byte, 1), Toucher::kernel);
-}
-
-template <class Work>
-Status Machine::enqueue(StreamHandle stream, std::uint64_t duration, Toucher toucher,
-                        std::initializer_list<Access> accesses, Work work) {
-  TESSERA_TRY(need_context());
-  TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
-  const bool is_checked = toucher != Toucher::kernel && profile_.quirks.copies_check_access;
-  const bool is_by_cpu =
-      toucher == Toucher::copy &&
-      std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
-        return !access.size.is_zero() && is_copied_by_cpu(*context, access.address);
-      });
-  const Toucher runs_as = toucher == Toucher::copy && !is_by_cpu ? Toucher::device_copy : toucher;
-  for (const Access& access : accesses) {
-    if (is_checked) {
-      TESSERA_TRY(resolve(*context, access.address, access.size, access.needed, runs_as));
-    }
-  }
-  timeline_.enqueue(context->handle, stream, duration,
-                    [this, handle = context->handle, work = std::move(work), runs_as,
-                     spares_heap = is_checked || toucher == Toucher::kernel] {
-                      const Context* runs_in = contexts_.find(handle);
-                      if (runs_in == nullptr || lost_) {
-                        return;
-                      }
-                      // Freed memory of a pool stays mapped with the rest of its block: work that
-                      // still uses it does no harm that shows [h200].
-                      const Status done = work(*runs_in, runs_as);
-                      const bool is_harmless = spares_heap && !done &&
-                                               done.error().reason == Reason::not_mapped &&
-                                               is_in_heap(DeviceAddress(done.error().values[0]));
-                      if (!done && !is_harmless) {
-                        lose(done.error());
-                      }
-                    });
-  if (is_by_cpu) {
-    timeline_.advance_to(timeline_.stream_end(context->handle, stream));
-    return check_not_lost();
-  }
-  return {};
-}
-
-Status Machine::memcpy_htod_async(const MemcpyHtodAsyncRequest& request) {
-  const MemcpyHtodRequest copy = request.copy;
-  if (copy.source.data() == nullptr && !copy.source.empty()) {
-    return invalid(Reason::null_pointer);
-  }
-  const Bytes size(copy.source.size());
-  return enqueue(request.stream, duration_of(Call::memcpy_htod_async, size), Toucher::copy,
-                 {{copy.destination, size, AccessFlags::read_write}},
-                 [this, copy](const Context& context, Toucher toucher) {
-                   return write_bytes(context, copy.destination, copy.source, toucher);
-                 });
-}
-
-Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
-  const MemcpyDtohRequest copy = request.copy;
-  if (copy.destination.data() == nullptr && !copy.destination.empty()) {
-    return invalid(Reason::null_pointer);
-  }
-  const Bytes size(copy.destination.size());
-  return enqueue(request.stream, duration_of(Call::memcpy_dtoh_async, size), Toucher::copy,
-                 {{copy.source, size, AccessFlags::read}},
-                 [this, copy](const Context& context, Toucher toucher) {
-                   return read_bytes(context, copy.source, copy.destination, toucher);
-                 });
-}
-
-// What the CPU reads for a device is staged at the call, and the call does not wait, unless it is
-// much.
-Result<std::vector<std::byte>> Machine::stage(const MemcpyDtodAsyncRequest& request) {
-  constexpr Bytes staged_max = 1_MiB;  // [h200: 1 MiB is staged, 16 MiB are not]
-  const MemcpyDtodRequest& copy = request.copy;
-  TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
-  if (copy.size > staged_max || !is_copied_by_cpu(*context, copy.source) ||
-      is_copied_by_cpu(*context, copy.destination)) {
-    return std::vector<std::byte>();
-  }
-  std::vector<std::byte> bytes(copy.size.value());
-  TESSERA_TRY(read_bytes(*context, copy.source, bytes, Toucher::copy));
-  return bytes;
-}
-
-Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
-  const MemcpyDtodRequest copy = request.copy;
-  // What is wrong with the source is said by the copy below, after what is with the destination.
-  if (auto staged = stage(request); staged && !staged->empty()) {
-    return enqueue(
-        request.stream, duration_of(Call::memcpy_dtod_async, copy.size), Toucher::copy,
-        {{copy.destination, copy.size, AccessFlags::read_write}},
-        [this, copy, bytes = std::move(*staged)](const Context& context, Toucher toucher) {
-          return write_bytes(context, copy.destination, bytes, toucher);
-        });
-  }
-  return enqueue(request.stream, duration_of(Call::memcpy_dtod_async, copy.size), Toucher::copy,
-                 {{copy.destination, copy.size, AccessFlags::read_write},
-                  {copy.source, copy.size, AccessFlags::read}},
-                 [this, copy](const Context& context, Toucher toucher) {
-                   return copy_bytes(context, copy, toucher);
-                 });
-}
-
-Status Machine::memset_d8_async(const MemsetD8AsyncRequest& request) {
-  const MemsetD8Request set = request.set;
-  return enqueue(request.stream, duration_of(Call::memset_d8_async, set.size), Toucher::fill,
-                 {{set.destination, set.size, AccessFlags::read_write}},
-                 [this, set](const Context& context, Toucher /*toucher*/) {
-                   return fill_bytes(context, set);
-                 });
-}
-
-Status Machine::synchronize_default_stream() { return stream_synchronize(StreamHandle()); }
-
-Status Machine::memcpy_htod(const MemcpyHtodRequest& request) {
-  TESSERA_TRY(memcpy_htod_async({.copy = request}));
-  // Nothing is copied at once, without waiting [h200].
-  return request.source.empty() ? Status() : synchronize_default_stream();
-}
-
-Status Machine::memcpy_dtoh(const MemcpyDtohRequest& request) {
-  TESSERA_TRY(memcpy_dtoh_async({.copy = request}));
-  return request.destination.empty() ? Status() : synchronize_default_stream();
-}
-
-Status Machine::memcpy_dtod(const MemcpyDtodRequest& request) {
-  return memcpy_dtod_async({.copy = request});
-}
-
-Status Machine::memset_d8(const MemsetD8Request& request) {
-  return memset_d8_async({.set = request});
-}
-
-Status Machine::launch_touch(const LaunchTouchRequest& request) {
-  if (request.touch != Touch::read && request.touch != Touch::write) {
-    return invalid(Reason::unknown_flags, static_cast<std::uint64_t>(request.touch), 1);
-  }
-  const std::uint64_t cost = duration_of(Call::launch_touch, Bytes());
-  constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t duration =
-      request.duration_ns > longest - cost ? longest : request.duration_ns + cost;
-  return enqueue(request.stream, duration, Toucher::kernel, {},
-                 [this, request](const Context& context, Toucher /*toucher*/) {
-                   return touch(context, request);
-                 });
 }
 
 // What the CPU finds there.
@@ -395,14 +297,14 @@ Result<std::byte> Machine::host_read(DeviceAddress address) {
   const std::lock_guard lock(mutex_);
   TESSERA_TRY_ASSIGN(const Segment segment, host_segment_at(address, AccessFlags::read));
   std::byte value{};
-  read_segment(segment, std::span(&value, 1));
+  read_segment(segment, Bytes(), std::span(&value, 1));
   return value;
 }
 
 Status Machine::host_write(DeviceAddress address, std::byte value) {
   const std::lock_guard lock(mutex_);
   TESSERA_TRY_ASSIGN(const Segment segment, host_segment_at(address, AccessFlags::read_write));
-  write_segment(segment, std::span(&value, 1));
+  write_segment(segment, Bytes(), std::span(&value, 1));
   return {};
 }
 

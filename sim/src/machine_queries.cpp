@@ -194,7 +194,7 @@ Result<int> Machine::mem_get_handle_for_address_range(const RangeHandleRequest& 
   }
   TESSERA_TRY_ASSIGN(const Context* context, need_context());
   TESSERA_TRY(
-      resolve(*context, request.address, request.size, AccessFlags::none, Toucher::device_copy));
+      resolve(*context, request.address, request.size, AccessFlags::none, Toucher::copy_by_device));
   const int descriptor = ::memfd_create("tessera-dma-buf", MFD_CLOEXEC);
   if (descriptor < 0) {
     return refuse(ErrorCode::operating_system, Reason::no_descriptor_left);

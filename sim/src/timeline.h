@@ -67,6 +67,8 @@ class Timeline {
   // When all that the stream holds now will have ended. The default stream holds the work of the
   // blocking ones too.
   [[nodiscard]] Time stream_end(ContextHandle context, StreamHandle stream) const;
+  // When work that is queued now would begin.
+  [[nodiscard]] Time free_at(ContextHandle context, StreamHandle stream) const;
   // When all work of the context will have ended.
   [[nodiscard]] Time context_end(ContextHandle context) const;
   // Forgets the context's streams, events and work, undone (it was destroyed or reset).
@@ -127,7 +129,6 @@ class Timeline {
 
   void run_until(Time time);
   [[nodiscard]] const Stream& created(StreamHandle stream) const;
-  [[nodiscard]] Time free_at(ContextHandle context, StreamHandle stream) const;
   void occupy(ContextHandle context, StreamHandle stream, Time end);
   void drop_pieces(ContextHandle context);
 

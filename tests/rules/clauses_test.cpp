@@ -1,6 +1,7 @@
 // Rules have several clauses: each way of breaking one that its own test does not take, and each
 // nearest program that keeps to it.
 #include <array>
+#include <bit>
 #include <span>
 
 #include <unistd.h>
@@ -345,6 +346,15 @@ DeviceAddress of_host(RuleMachine& m, AccessFlags flags = AccessFlags::read_writ
   return address;
 }
 
+// The last byte of memory on the host that both have access to; memory of the device alone follows.
+DeviceAddress across(RuleMachine& m) {
+  const DeviceAddress address = of_host(m);
+  must(m.allow(address, 1));
+  m.fill(address + m.units(1), 1);
+  must(m.allow(address + m.units(1), 1));
+  return address + (m.units(1) - 1_B);
+}
+
 const Clause data_clauses[] = {
     {"CopiesFromSomewhere", RuleId::null_pointer,
      [](RuleMachine& m) {
@@ -429,6 +439,41 @@ const Clause data_clauses[] = {
      }},
     {"TheCpuOnlyReads", RuleId::copy_no_access_on_host,
      [](RuleMachine& m) { static_cast<void>(m.put(of_host(m, AccessFlags::read))); }},
+    {"TheCpuCopiesBetweenWhatItReaches", RuleId::copy_no_access_on_host,
+     [](RuleMachine& m) { static_cast<void>(to_host(m, across(m), {})); }},
+    {"AlsoFromTheProgramsMemory", RuleId::copy_no_access_on_host,
+     [](RuleMachine& m) { static_cast<void>(from_host(m, across(m), {})); }},
+    {"AlsoToPinnedMemory", RuleId::copy_no_access_on_host,
+     [](RuleMachine& m) {
+       const auto pinned = std::bit_cast<std::uintptr_t>(must(m->mem_host_alloc({.size = 4_B})));
+       static_cast<void>(m->memcpy_dtod(
+           {.destination = DeviceAddress(pinned), .source = across(m), .size = 4_B}));
+     }},
+    {"AlsoALittleThatItReads", RuleId::copy_no_access_on_host,
+     [](RuleMachine& m) {
+       static_cast<void>(m->memcpy_dtod(
+           {.destination = m.mapped(1), .source = across(m), .size = Bytes(24 << 10)}));
+     }},
+    {"NotMuch", RuleId::none,
+     [](RuleMachine& m) {
+       must(m->memcpy_dtod(
+           {.destination = m.mapped(1), .source = across(m), .size = Bytes((24 << 10) + 1)}));
+     }},
+    {"NotToManagedMemory", RuleId::none,
+     [](RuleMachine& m) {
+       const DeviceAddress managed = must(m->mem_alloc_managed({.size = 4_B}));
+       must(m->memcpy_dtod({.destination = managed, .source = across(m), .size = 4_B}));
+     }},
+    {"NotWhatItWouldWrite", RuleId::none,
+     [](RuleMachine& m) {
+       must(m->memcpy_dtod({.destination = across(m), .source = m.mapped(1), .size = 4_B}));
+     }},
+    {"TheDeviceIsLookedAtFirst", RuleId::copy_no_access,
+     [](RuleMachine& m) {
+       const DeviceAddress address = across(m);
+       must(m.allow(address + 1_B, 1, device_0, AccessFlags::none));
+       static_cast<void>(to_host(m, address, {}));
+     }},
     {"DmaBufsBeginAtAPage", RuleId::range_handle_unaligned,
      [](RuleMachine& m) {
        static_cast<void>(m->mem_get_handle_for_address_range(

@@ -3,6 +3,7 @@
 // that fires on a correct call, or misses a wrong one, shows here.
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <set>
 
@@ -20,10 +21,10 @@ struct CheckedFile {
   std::int32_t devices;
 };
 constexpr CheckedFile files[] = {
-    {"single.vmm", 1},       {"dual.vmm", 2},          {"measured.vmm", 1},
-    {"explored.vmm", 1},     {"host_copies.vmm", 1},   {"rdma.vmm.gz", 1},
-    {"dual_rdma.vmm.gz", 2}, {"dual_explored.vmm", 2}, {"random-101.vmm.gz", 1},
-    {"hard-303.vmm.gz", 1},  {"peer-505.vmm.gz", 2}};
+    {"single.vmm", 1},        {"dual.vmm", 2},           {"measured.vmm", 1},
+    {"explored.vmm", 1},      {"host_copies.vmm.gz", 1}, {"contexts.vmm", 1},
+    {"rdma.vmm.gz", 1},       {"dual_rdma.vmm.gz", 2},   {"dual_explored.vmm", 2},
+    {"random-101.vmm.gz", 1}, {"hard-303.vmm.gz", 1},    {"peer-505.vmm.gz", 2}};
 
 // Answers that no rule is about: something had run out, a fault had lost the contexts, or only
 // trying tells.
@@ -92,10 +93,13 @@ void compare(const CheckedFile& file, const scenario::Case& one, const CheckedCa
   }
 }
 
-Agreement agreement_on(const std::string& profile, std::string_view without) {
+Agreement agreement_on(const std::string& profile,
+                       std::initializer_list<std::string_view> without) {
   Agreement agreement;
   for (const CheckedFile& file : files) {
-    if (!without.empty() && std::string_view(file.name).find(without) != std::string_view::npos) {
+    if (std::any_of(without.begin(), without.end(), [&](std::string_view part) {
+          return std::string_view(file.name).find(part) != std::string_view::npos;
+        })) {
       continue;
     }
     const auto path = std::filesystem::path(TESSERA_RECORDINGS_DIR) / "h200-580.159.04" / file.name;
@@ -118,21 +122,25 @@ void expect_at_most(const std::vector<std::string>& places, std::size_t most) {
 }
 
 TEST(RuleAgreement, WithTheRecordedH200) {
-  const Agreement agreement = agreement_on("h200", "");
-  EXPECT_EQ(agreement.calls, 214'261U);
+  const Agreement agreement = agreement_on("h200", {});
+  EXPECT_EQ(agreement.calls, 220'061U);
   expect_at_most(agreement.unnamed, 0);
-  // Ranges whose end lies in the driver's own mappings, which set access finds there.
-  expect_at_most(agreement.overdone, 23);
+  // Ranges whose end lies in the driver's own mappings, which set access finds there; and a little
+  // that the CPU would have read, had the stream been idle.
+  expect_at_most(agreement.overdone, 27);
   for (const std::string& place : agreement.overdone) {
-    EXPECT_NE(place.find("set_access_not_mapped"), std::string::npos) << place;
+    EXPECT_TRUE(place.find("set_access_not_mapped") != std::string::npos ||
+                place.find("copy_no_access_on_host") != std::string::npos)
+        << place;
   }
   EXPECT_GT(agreement.correct, 60'000U);
   EXPECT_GT(agreement.silently_wrong, 10'000U);
 }
 
-// But for memory for GPU-direct RDMA, which by the documentation needs no first mapping.
+// But for memory for GPU-direct RDMA, which by the documentation needs no first mapping, and for
+// copies, which by it are the device's.
 TEST(RuleAgreement, WithTheDocumentationReadStrictly) {
-  const Agreement agreement = agreement_on("documented", "rdma");
+  const Agreement agreement = agreement_on("documented", {"rdma", "copies"});
   // Two dma-bufs of 4 KiB, on a machine whose host pages have 64.
   expect_at_most(agreement.unnamed, 2);
   // Two reservations of less than 2 MiB, which the documentation allows and no driver does.

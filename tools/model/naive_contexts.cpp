@@ -102,8 +102,14 @@ void NaiveModel::add_context(std::uint64_t handle, std::int32_t device, bool is_
                              .memory = profile_.context_static.value()});
 }
 
-// All that a context has goes with it; what mem_create made stays.
+// All that a context has goes with it, once all that is queued anywhere is done; what mem_create
+// made stays.
 void NaiveModel::end_context(ModelContext& context) {
+  for (const ModelContext& other : state_.contexts) {
+    if (other.is_alive) {
+      advance_to(std::max(state_.now, other.all_end));
+    }
+  }
   const std::uint64_t handle = context.handle;
   context.is_alive = false;
   has_changed_ = true;
@@ -138,6 +144,7 @@ ErrorCode NaiveModel::retain_primary(const Op& op, const Outcome& outcome) {
     }
   }
   if (!is_active) {
+    enter(Call::ctx_create);
     if (state_.is_lost) {
       return ErrorCode::illegal_address;
     }

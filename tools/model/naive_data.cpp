@@ -34,20 +34,83 @@ bool NaiveModel::resolve_multicast(const ModelMulticast& multicast, std::uint64_
 }
 
 // The CPU copies what lies on the host where the device has no access.
-bool NaiveModel::is_copied_by_cpu(const ModelContext& context,
-                                  std::uint64_t address) const noexcept {
+bool NaiveModel::must_be_copied_by_cpu(const ModelContext& context,
+                                       std::uint64_t address) const noexcept {
   const ModelBlock* block = block_at(address);
   return profile_.quirks.cpu_copies_host_memory && block != nullptr && is_host_mapping(*block) &&
          block->access[static_cast<std::size_t>(context.device)] == AccessFlags::none;
 }
 
+bool NaiveModel::is_within_cpu_reach(const ModelContext& context, std::uint64_t address,
+                                     std::uint64_t size) noexcept {
+  if (size == 0 || address + size < address || !profile_.quirks.cpu_copies_host_memory) {
+    return false;
+  }
+  if (must_be_copied_by_cpu(context, address)) {
+    return true;
+  }
+  // Any mapping that the host has access to; legacy memory counts if it is the host's.
+  const std::uint64_t end = address + size;
+  for (std::uint64_t next = address; next < end;) {
+    const ModelBlock* block = block_at(next);
+    if (block == nullptr || block->kind == BlockKind::driver) {
+      return false;
+    }
+    if (block->kind == BlockKind::legacy ? legacy_at(block->begin)->kind == LegacyKind::host
+                                         : block->host != AccessFlags::none) {
+      return true;
+    }
+    next = block->end();
+  }
+  return false;
+}
+
+void NaiveModel::choose_copiers(const ModelContext& context, std::uint64_t stream,
+                                ModelWork& work) {
+  const bool can_write =
+      work.kind != WorkKind::read && is_within_cpu_reach(context, work.address, work.size);
+  switch (work.kind) {
+    case WorkKind::read:
+      work.is_read_by_cpu = is_within_cpu_reach(context, work.address, work.size);
+      break;
+    case WorkKind::write:
+      work.is_written_by_cpu = can_write;
+      break;
+    case WorkKind::copy: {
+      const bool can_read = is_within_cpu_reach(context, work.source, work.size);
+      const ModelBlock* to = block_at(work.address);
+      const bool is_to_managed = to != nullptr && to->kind == BlockKind::legacy &&
+                                 legacy_at(to->begin)->kind == LegacyKind::managed;
+      const bool is_free = free_at(context, stream) <= state_.now;
+      work.is_written_by_cpu =
+          can_write && (can_read || must_be_copied_by_cpu(context, work.address));
+      work.is_read_by_cpu =
+          can_read && (can_write || must_be_copied_by_cpu(context, work.source) ||
+                       (is_free && !is_to_managed && work.size <= std::uint64_t{24} << 10U));
+      break;
+    }
+    default:
+      break;
+  }
+}
+
 bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std::uint64_t size,
                          AccessFlags needed, Toucher toucher, std::vector<Segment>& segments) {
+  if (toucher == Toucher::cpu_copy && !must_be_copied_by_cpu(context, address) &&
+      !resolve_parts(context, address, size, needed, Toucher::device_copy, segments)) {
+    return false;
+  }
+  return resolve_parts(context, address, size, needed, toucher, segments);
+}
+
+bool NaiveModel::resolve_parts(const ModelContext& context, std::uint64_t address,
+                               std::uint64_t size, AccessFlags needed, Toucher toucher,
+                               std::vector<Segment>& segments) {
   segments.clear();
   if (address + size < address) {
     return false;
   }
-  const bool is_by_cpu = toucher == Toucher::copy && is_copied_by_cpu(context, address);
+  const bool is_by_cpu = toucher == Toucher::cpu_copy;
   for (std::uint64_t next = address; next < address + size;) {
     const ModelBlock* block = block_at(next);
     if (block == nullptr || block->kind == BlockKind::driver) {
@@ -58,15 +121,12 @@ bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std
     next += part;
     if (block->kind == BlockKind::legacy) {
       ModelLegacy& legacy = *legacy_at(block->begin);
-      const bool is_near = legacy.kind == LegacyKind::managed || legacy.kind == LegacyKind::host ||
-                           legacy.device == context.device ||
+      const bool is_on_host = legacy.kind == LegacyKind::managed || legacy.kind == LegacyKind::host;
+      const bool is_near = is_on_host || legacy.device == context.device ||
                            std::find(context.peers.begin(), context.peers.end(), legacy.context) !=
                                context.peers.end();
-      // Copies go between any two devices.
-      if (!is_near && toucher != Toucher::copy && toucher != Toucher::device_copy) {
-        return false;
-      }
-      if (is_by_cpu && legacy.kind != LegacyKind::managed && legacy.kind != LegacyKind::host) {
+      // The device's copies go between any two devices.
+      if (is_by_cpu ? !is_on_host : !is_near && toucher != Toucher::device_copy) {
         return false;
       }
       segments.push_back({&legacy.contents, offset, part, false});
@@ -93,7 +153,8 @@ bool NaiveModel::resolve(const ModelContext& context, std::uint64_t address, std
 
 // What a piece of work needs at the call, if the driver looks then.
 bool NaiveModel::can_do(const ModelContext& context, const ModelWork& work) {
-  const Toucher copier = work.is_by_cpu ? Toucher::copy : Toucher::device_copy;
+  const Toucher writer = work.is_written_by_cpu ? Toucher::cpu_copy : Toucher::device_copy;
+  const Toucher reader = work.is_read_by_cpu ? Toucher::cpu_copy : Toucher::device_copy;
   const auto can = [&](std::uint64_t address, AccessFlags needed, Toucher toucher) {
     return resolve(context, address, work.size, needed, toucher, segments_);
   };
@@ -102,12 +163,12 @@ bool NaiveModel::can_do(const ModelContext& context, const ModelWork& work) {
       return can(work.address, AccessFlags::read_write, Toucher::fill);
     case WorkKind::write:
     case WorkKind::write_staged:
-      return can(work.address, AccessFlags::read_write, copier);
+      return can(work.address, AccessFlags::read_write, writer);
     case WorkKind::read:
-      return can(work.address, AccessFlags::read, copier);
+      return can(work.address, AccessFlags::read, reader);
     case WorkKind::copy:
-      return can(work.address, AccessFlags::read_write, copier) &&
-             can(work.source, AccessFlags::read, copier);
+      return can(work.address, AccessFlags::read_write, writer) &&
+             can(work.source, AccessFlags::read, reader);
     case WorkKind::touch_read:
       return can(work.address, AccessFlags::read, Toucher::kernel);
     case WorkKind::touch_write:
@@ -130,19 +191,16 @@ void NaiveModel::read(const std::vector<Segment>& segments,
 
 // False: a fault.
 bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
-  const Toucher copier = work.is_by_cpu ? Toucher::copy : Toucher::device_copy;
+  const Toucher writer = work.is_written_by_cpu ? Toucher::cpu_copy : Toucher::device_copy;
   if (!can_do(context, work)) {
     // Freed memory of a pool is still mapped while others have parts of its block.
     const bool is_kernel = work.kind == WorkKind::touch_read || work.kind == WorkKind::touch_write;
     if (!is_kernel && !profile_.quirks.copies_check_access) {
       return false;
     }
-    const auto can = [&](std::uint64_t address, AccessFlags needed) {
-      return resolve(context, address, work.size, needed, is_kernel ? Toucher::kernel : copier,
-                     segments_);
-    };
     const bool is_source =
-        work.kind == WorkKind::copy && can(work.address, AccessFlags::read_write);
+        work.kind == WorkKind::copy &&
+        resolve(context, work.address, work.size, AccessFlags::read_write, writer, segments_);
     std::uint64_t place = is_source ? work.source : work.address;
     const std::uint64_t end = place + work.size;
     for (const ModelBlock* block = block_at(place); block != nullptr; block = block_at(place)) {
@@ -168,7 +226,7 @@ bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
       if (work.kind == WorkKind::copy) {
         read(segments_, bytes_);
         static_cast<void>(
-            resolve(context, work.address, work.size, AccessFlags::read_write, copier, segments_));
+            resolve(context, work.address, work.size, AccessFlags::read_write, writer, segments_));
       } else {
         bytes_ = work.staged;
       }
@@ -195,10 +253,8 @@ bool NaiveModel::perform(const ModelContext& context, const ModelWork& work) {
 ErrorCode NaiveModel::read_bytes(const Op& op, const Arguments& arguments) {
   const std::uint64_t size = arguments.size;
   const ModelContext* context = context_of(current_context());
-  const ModelWork work = {.kind = WorkKind::read,
-                          .address = arguments.address,
-                          .size = size,
-                          .is_by_cpu = is_copied_by_cpu(*context, arguments.address)};
+  ModelWork work = {.kind = WorkKind::read, .address = arguments.address, .size = size};
+  choose_copiers(*context, 0, work);
   if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
     return ErrorCode::invalid_value;
   }
@@ -254,25 +310,21 @@ ErrorCode NaiveModel::judge_data(const Op& op, const Arguments& arguments) {
   if (const ErrorCode code = need_stream(stream, context); code != ok) {
     return code;
   }
-  const bool writes_by_cpu =
-      work.kind != WorkKind::fill && is_copied_by_cpu(*context, work.address);
-  const bool reads_by_cpu = work.kind == WorkKind::copy && is_copied_by_cpu(*context, work.source);
-  work.is_by_cpu = writes_by_cpu || reads_by_cpu;
+  choose_copiers(*context, stream, work);
   if (profile_.quirks.copies_check_access && !can_do(*context, work)) {
     return ErrorCode::invalid_value;
   }
-  const bool is_staged =
-      reads_by_cpu && !writes_by_cpu && work.size <= std::uint64_t{1} << 20U &&
-      resolve(*context, work.source, work.size, AccessFlags::read, Toucher::copy, segments_);
-  if (is_staged) {
+  bool is_waited_for = work.is_written_by_cpu || work.is_read_by_cpu;
+  if (work.is_read_by_cpu && !work.is_written_by_cpu && work.size <= std::uint64_t{2} << 20U &&
+      resolve(*context, work.source, work.size, AccessFlags::read, Toucher::cpu_copy, segments_)) {
     read(segments_, work.staged);
     work.kind = WorkKind::write_staged;
-    work.is_by_cpu = false;
+    is_waited_for = false;
   }
   if (const ErrorCode code = queue(work, stream, cost_of(cost, work.size)); code != ok) {
     return code;
   }
-  if (work.size != 0 && work.is_by_cpu) {
+  if (is_waited_for) {
     advance_to(std::max(state_.now, stream_end(*context, stream)));
     if (state_.is_lost) {
       return ErrorCode::illegal_address;
@@ -295,8 +347,12 @@ ErrorCode NaiveModel::judge_data(const Op& op, const Arguments& arguments) {
 bool NaiveModel::can_read(std::uint64_t address) const {
   auto* self = const_cast<NaiveModel*>(this);  // `resolve` changes only the list that it fills
   const ModelContext* context = context_of(current_context());
-  return context != nullptr && !state_.is_lost &&
-         self->resolve(*context, address, 1, AccessFlags::read, Toucher::copy, segments_);
+  if (context == nullptr || state_.is_lost) {
+    return false;
+  }
+  const bool is_by_cpu = self->is_within_cpu_reach(*context, address, 1);
+  return self->resolve(*context, address, 1, AccessFlags::read,
+                       is_by_cpu ? Toucher::cpu_copy : Toucher::device_copy, segments_);
 }
 
 std::uint8_t NaiveModel::byte_at(std::uint64_t address) const {

@@ -163,7 +163,8 @@ struct ModelWork {
   std::uint8_t value = 0;
   std::uint64_t legacy = 0;
   std::vector<std::uint8_t> staged = {};
-  bool is_by_cpu = false;  // a side of the copy
+  bool is_written_by_cpu = false;  // of copies
+  bool is_read_by_cpu = false;
 };
 
 // All that is alive, as plain lists. Deep states and comparisons read it.
@@ -233,8 +234,7 @@ class NaiveModel {
 
  private:
   static constexpr ErrorCode ok = ErrorCode{0};
-  // A copy that was found at its call to be the device's alone stays it.
-  enum class Toucher : std::uint8_t { copy, device_copy, fill, kernel };
+  enum class Toucher : std::uint8_t { device_copy, cpu_copy, fill, kernel };
   struct Segment {
     Contents* contents;
     std::uint64_t offset;
@@ -353,8 +353,15 @@ class NaiveModel {
   ErrorCode wait_for_event(const Op& op, const Arguments& arguments);
   ErrorCode launch(const Op& op, const Arguments& arguments);
   ErrorCode read_bytes(const Op& op, const Arguments& arguments);
-  [[nodiscard]] bool is_copied_by_cpu(const ModelContext& context,
-                                      std::uint64_t address) const noexcept;
+  // Whether the CPU must copy what begins there, and whether it can copy some of the range.
+  [[nodiscard]] bool must_be_copied_by_cpu(const ModelContext& context,
+                                           std::uint64_t address) const noexcept;
+  [[nodiscard]] bool is_within_cpu_reach(const ModelContext& context, std::uint64_t address,
+                                         std::uint64_t size) noexcept;
+  void choose_copiers(const ModelContext& context, std::uint64_t stream, ModelWork& work);
+  [[nodiscard]] bool resolve_parts(const ModelContext& context, std::uint64_t address,
+                                   std::uint64_t size, AccessFlags needed, Toucher toucher,
+                                   std::vector<Segment>& segments);
   [[nodiscard]] bool resolve(const ModelContext& context, std::uint64_t address, std::uint64_t size,
                              AccessFlags needed, Toucher toucher, std::vector<Segment>& segments);
   [[nodiscard]] bool resolve_multicast(const ModelMulticast& multicast, std::uint64_t offset,

@@ -10,6 +10,8 @@ struct Touched {
   DeviceAddress address;
   Bytes size;
   AccessFlags needed;
+  CpuReach reach = CpuReach::none;
+  bool is_by_cpu = false;
 };
 
 bool allows(AccessFlags granted, AccessFlags needed) noexcept {
@@ -66,12 +68,6 @@ bool check_nothing_there(Inspection& look, AddressRange range, DeviceAddress at)
                      {range.begin().value(), range.size().value(), at.value()}, ended);
 }
 
-bool is_copy(Call call) noexcept {
-  return call == Call::memcpy_htod || call == Call::memcpy_htod_async ||
-         call == Call::memcpy_dtoh || call == Call::memcpy_dtoh_async ||
-         call == Call::memcpy_dtod || call == Call::memcpy_dtod_async;
-}
-
 // Whether the CPU can touch all of it: if not, the process crashes.
 bool check_for_cpu(Inspection& look, AddressRange range, AccessFlags needed) {
   DeviceAddress next = range.begin();
@@ -98,9 +94,7 @@ bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream
   if (!range || range->is_empty()) {
     return range.has_value();
   }
-  const auto context = look.context_of(stream);
-  if (is_copy(look.by.call) && context &&
-      is_copied_by_cpu(look.objects, touched.address, *context) && is_still_current(look, stream)) {
+  if (touched.is_by_cpu && touched.reach == CpuReach::alone) {
     return check_for_cpu(look, *range, touched.needed);
   }
   DeviceAddress next = range->begin();
@@ -122,7 +116,7 @@ bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream
                 {range->begin().value(), range->size().value(), reservation->range.end().value()},
                 reservation->made);
   }
-  return true;
+  return !touched.is_by_cpu || check_for_cpu(look, *range, touched.needed);
 }
 
 Touched written(DeviceAddress address, Bytes size) {
@@ -134,19 +128,43 @@ bool check_host_memory(Inspection& look, std::span<const std::byte> memory) {
   return memory.data() != nullptr || memory.empty() || look.report(RuleId::null_pointer);
 }
 
+// How far the CPU reaches, where the layer knows who copies.
+CpuReach reach_of(Inspection& look, const Touched& side, StreamHandle stream) {
+  const auto range = AddressRange::make(side.address, side.size);
+  const auto context = look.context_of(stream);
+  if (!range || !context) {
+    return CpuReach::none;
+  }
+  const CpuReach reach = cpu_reach(look.objects, *range, *context);
+  return reach == CpuReach::none || is_still_current(look, stream) ? reach : CpuReach::none;
+}
+
 void check_htod(Inspection& look, const MemcpyHtodRequest& copy, StreamHandle stream) {
   if (check_host_memory(look, copy.source)) {
-    check_touched(look, written(copy.destination, Bytes(copy.source.size())), stream);
+    Touched to = written(copy.destination, Bytes(copy.source.size()));
+    to.reach = reach_of(look, to, stream);
+    to.is_by_cpu = copied_by_cpu(to.reach, CpuReach::alone).destination;
+    check_touched(look, to, stream);
   }
 }
 void check_dtoh(Inspection& look, const MemcpyDtohRequest& copy, StreamHandle stream) {
   if (check_host_memory(look, copy.destination)) {
-    check_touched(look, was_read(copy.source, Bytes(copy.destination.size())), stream);
+    Touched from = was_read(copy.source, Bytes(copy.destination.size()));
+    from.reach = reach_of(look, from, stream);
+    from.is_by_cpu = copied_by_cpu(CpuReach::alone, from.reach).source;
+    check_touched(look, from, stream);
   }
 }
 void check_dtod(Inspection& look, const MemcpyDtodRequest& copy, StreamHandle stream) {
-  if (check_touched(look, written(copy.destination, copy.size), stream)) {
-    check_touched(look, was_read(copy.source, copy.size), stream);
+  Touched to = written(copy.destination, copy.size);
+  Touched from = was_read(copy.source, copy.size);
+  to.reach = reach_of(look, to, stream);
+  from.reach = reach_of(look, from, stream);
+  const CopiedByCpu by_cpu = copied_by_cpu(to.reach, from.reach);
+  to.is_by_cpu = by_cpu.destination;
+  from.is_by_cpu = by_cpu.source || may_be_read_by_cpu(look.objects, copy, from.reach);
+  if (check_touched(look, to, stream)) {
+    check_touched(look, from, stream);
   }
 }
 

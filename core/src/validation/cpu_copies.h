@@ -1,21 +1,31 @@
-// Copies that the CPU does: a side of a copy that begins in host memory, to which the device has no
-// access, is read or written by the CPU, with the host's access, and the call waits for that
-// [h200].
+// Copies that the CPU does, with the host's access: without that the process crashes [h200].
 #pragma once
 
+#include <cstdint>
+
 #include "tessera/live_objects.h"
+#include "tessera/requests.h"
 
 namespace tessera::validation {
 
+// What the CPU can do of a side of a copy: nothing, what the device can too (it has access, and the
+// host has access to a part), or all alone (it begins in memory on the host, to which the device
+// has no access). Host memory of the program's own is the CPU's alone.
+enum class CpuReach : std::uint8_t { none, shared, alone };
 // `copier`: the context that copies.
-[[nodiscard]] inline bool is_copied_by_cpu(const LiveObjects& objects, DeviceAddress begin,
-                                           ContextHandle copier) {
-  const LiveMapping* mapping = objects.mapping_at(begin);
-  const LiveContext* context = objects.context(copier);
-  return mapping != nullptr && mapping->memory != no_memory && context != nullptr &&
-         !mapping->is_unknown(context->device) &&
-         is_host(objects.memory(mapping->memory).properties.location.type) &&
-         mapping->access_of(context->device) == AccessFlags::none;
-}
+[[nodiscard]] CpuReach cpu_reach(const LiveObjects& objects, AddressRange side,
+                                 ContextHandle copier);
+
+// Which sides the CPU copies: those that are its alone, and both where it reaches both. The call
+// waits for what the CPU writes.
+struct CopiedByCpu {
+  bool destination = false;
+  bool source = false;
+};
+[[nodiscard]] CopiedByCpu copied_by_cpu(CpuReach destination, CpuReach source) noexcept;
+// Whether it is so little that the CPU reads a source within its reach if the stream is idle: not
+// for managed memory.
+[[nodiscard]] bool may_be_read_by_cpu(const LiveObjects& objects, const MemcpyDtodRequest& copy,
+                                      CpuReach source);
 
 }  // namespace tessera::validation

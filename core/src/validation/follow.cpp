@@ -1,7 +1,7 @@
 #include "validation/follow.h"
 
 #include <bit>
-#include <cstdint>
+#include <optional>
 
 #include "validation/cpu_copies.h"
 
@@ -21,16 +21,38 @@ void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, Stre
   }
 }
 
-// A side of a copy. The CPU's is done when the call returns; where the CPU wrote, so is all that
-// the stream held before.
-enum class Side : std::uint8_t { written, was_read };
-void queue_copied(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
-                  StreamHandle stream, DeviceAddress address, Bytes size, Side side) {
+// The side of a copy that is not there is the program's own host memory.
+CpuReach reach_of(const LiveObjects& objects, const std::optional<AddressRange>& side,
+                  ContextHandle copier) {
+  return side ? cpu_reach(objects, *side, copier) : CpuReach::alone;
+}
+
+// What the CPU reads is read when the call returns; where it writes, also to the program's own
+// memory, the copy is done, and all that the stream held before. One of the sides is given, or
+// both.
+void queue_copy(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
+                StreamHandle stream, const std::optional<AddressRange>& destination,
+                const std::optional<AddressRange>& source) {
   const ContextHandle context = context_of(objects, stream);
-  if (!is_copied_by_cpu(objects, address, context)) {
-    queue(objects, work, by, stream, address, size);
-  } else if (side == Side::written && !size.is_zero()) {
+  const CopiedByCpu by_cpu =
+      copied_by_cpu(reach_of(objects, destination, context), reach_of(objects, source, context));
+  if (destination ? by_cpu.destination : by_cpu.source) {
     work.prove(work.clock_of(context, stream));
+    return;
+  }
+  if (source && !by_cpu.source) {
+    work.enqueue(context, stream, *source, by);
+  }
+  if (destination) {
+    work.enqueue(context, stream, *destination, by);
+  }
+}
+void queue_copy(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
+                StreamHandle stream, const MemcpyDtodRequest& copy) {
+  const auto destination = AddressRange::make(copy.destination, copy.size);
+  const auto source = AddressRange::make(copy.source, copy.size);
+  if (destination && source) {
+    queue_copy(objects, work, by, stream, destination, source);
   }
 }
 
@@ -92,15 +114,14 @@ TESSERA_FOLLOW(memcpy_htod) {
   const DeviceAddress source(std::bit_cast<std::uintptr_t>(request.source.data()));
   const LiveAllocation* pinned = objects.allocation_at(source);
   if (answer && (pinned == nullptr || pinned->kind != OtherMemory::host)) {
-    queue_copied(objects, work, by, {}, request.destination, Bytes(request.source.size()),
-                 Side::written);
+    queue_copy(objects, work, by, {},
+               AddressRange::make(request.destination, Bytes(request.source.size())), std::nullopt);
   }
 }
 // The default stream's order: the host does not wait for them.
 TESSERA_FOLLOW(memcpy_dtod) {
   if (answer) {
-    queue_copied(objects, work, by, {}, request.source, request.size, Side::was_read);
-    queue_copied(objects, work, by, {}, request.destination, request.size, Side::written);
+    queue_copy(objects, work, by, {}, request);
   }
 }
 TESSERA_FOLLOW(memset_d8) {
@@ -110,22 +131,20 @@ TESSERA_FOLLOW(memset_d8) {
 }
 TESSERA_FOLLOW(memcpy_htod_async) {
   if (answer) {
-    queue_copied(objects, work, by, request.stream, request.copy.destination,
-                 Bytes(request.copy.source.size()), Side::written);
+    queue_copy(objects, work, by, request.stream,
+               AddressRange::make(request.copy.destination, Bytes(request.copy.source.size())),
+               std::nullopt);
   }
 }
 TESSERA_FOLLOW(memcpy_dtoh_async) {
   if (answer) {
-    queue_copied(objects, work, by, request.stream, request.copy.source,
-                 Bytes(request.copy.destination.size()), Side::was_read);
+    queue_copy(objects, work, by, request.stream, std::nullopt,
+               AddressRange::make(request.copy.source, Bytes(request.copy.destination.size())));
   }
 }
 TESSERA_FOLLOW(memcpy_dtod_async) {
   if (answer) {
-    queue_copied(objects, work, by, request.stream, request.copy.source, request.copy.size,
-                 Side::was_read);
-    queue_copied(objects, work, by, request.stream, request.copy.destination, request.copy.size,
-                 Side::written);
+    queue_copy(objects, work, by, request.stream, request.copy);
   }
 }
 TESSERA_FOLLOW(memset_d8_async) {

@@ -59,14 +59,13 @@ TEST_P(Recordings, AreAnsweredBySimulatedH200) {
 
 INSTANTIATE_TEST_SUITE_P(
     H200, Recordings,
-    testing::Values(RecordedFile{"single.vmm", 1, 1339}, RecordedFile{"dual.vmm", 2, 109},
-                    RecordedFile{"measured.vmm", 1, 553}, RecordedFile{"explored.vmm", 1, 894},
-                    RecordedFile{"host_copies.vmm", 1, 3874}, RecordedFile{"rdma.vmm.gz", 1, 21499},
-                    RecordedFile{"dual_rdma.vmm.gz", 2, 14574},
-                    RecordedFile{"dual_explored.vmm", 2, 406},
-                    RecordedFile{"random-101.vmm.gz", 1, 40403},
-                    RecordedFile{"hard-303.vmm.gz", 1, 93522},
-                    RecordedFile{"peer-505.vmm.gz", 2, 37088}),
+    testing::Values(
+        RecordedFile{"single.vmm", 1, 1339}, RecordedFile{"dual.vmm", 2, 109},
+        RecordedFile{"measured.vmm", 1, 553}, RecordedFile{"explored.vmm", 1, 894},
+        RecordedFile{"host_copies.vmm.gz", 1, 9091}, RecordedFile{"contexts.vmm", 1, 493},
+        RecordedFile{"rdma.vmm.gz", 1, 21499}, RecordedFile{"dual_rdma.vmm.gz", 2, 14574},
+        RecordedFile{"dual_explored.vmm", 2, 496}, RecordedFile{"random-101.vmm.gz", 1, 40403},
+        RecordedFile{"hard-303.vmm.gz", 1, 93522}, RecordedFile{"peer-505.vmm.gz", 2, 37088}),
     [](const testing::TestParamInfo<RecordedFile>& file) {
       const std::string name = file.param.name;
       return name.substr(0, name.find_first_of("-."));

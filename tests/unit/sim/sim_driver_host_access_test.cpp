@@ -21,11 +21,11 @@ TEST(SimDriverHostAccess, IsRefusedWhereAProgramWouldCrash) {
     EXPECT_NE(explain(read.error()), "");
     EXPECT_THAT(machine->host_write(address, std::byte{1}), fails_with(ErrorCode::illegal_address));
   }
+  must(machine.put(on_host, 9));
   const std::array read_only = {AccessDescriptor{
       .location = {.type = LocationType::host_numa, .id = 0}, .flags = AccessFlags::read}};
   must(machine->mem_set_access(
       {.address = on_host, .size = machine.unit(), .descriptors = read_only}));
-  must(machine.put(on_host, 9));
   EXPECT_THAT(machine->host_read(on_host), is_ok_and_holds(std::byte{9}));
   EXPECT_THAT(machine->host_write(on_host, std::byte{1}), fails_with(ErrorCode::illegal_address));
   std::byte* locked = must(machine->mem_host_alloc({.size = 1_B}));

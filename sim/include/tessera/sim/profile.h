@@ -54,7 +54,8 @@ struct Quirks {
 };
 
 // What a call costs in virtual nanoseconds: base, and `per_unit_ns` for each further thing it
-// handles (mappings for set access and unmap, MiB for create and release and copies).
+// handles (mappings for set access and unmap, MiB for create and release and copies). A retain that
+// makes a primary context costs what ctx_create does, too.
 struct CallCost {
   std::uint64_t base_ns = 0;
   std::uint64_t per_unit_ns = 0;

@@ -1,0 +1,46 @@
+#include "validation/cpu_copies.h"
+
+namespace tessera::validation {
+
+CpuReach cpu_reach(const LiveObjects& objects, AddressRange side, ContextHandle copier) {
+  const LiveMapping* first = objects.mapping_at(side.begin());
+  const LiveContext* context = objects.context(copier);
+  if (side.is_empty()) {
+    return CpuReach::none;
+  }
+  if (first != nullptr && first->memory != no_memory && context != nullptr &&
+      !first->is_unknown(context->device) &&
+      is_host(objects.memory(first->memory).properties.location.type) &&
+      first->access_of(context->device) == AccessFlags::none) {
+    return CpuReach::alone;
+  }
+  for (DeviceAddress next = side.begin(); next < side.end();) {
+    if (const LiveMapping* mapping = objects.mapping_at(next)) {
+      if (!mapping->is_host_unknown && mapping->host != AccessFlags::none) {
+        return CpuReach::shared;
+      }
+      next = mapping->range.end();
+    } else if (const LiveAllocation* other = objects.allocation_at(next)) {
+      return other->kind == OtherMemory::host ? CpuReach::shared : CpuReach::none;
+    } else {
+      break;
+    }
+  }
+  return CpuReach::none;
+}
+
+CopiedByCpu copied_by_cpu(CpuReach destination, CpuReach source) noexcept {
+  const bool reaches_both = destination != CpuReach::none && source != CpuReach::none;
+  return {.destination = reaches_both || destination == CpuReach::alone,
+          .source = reaches_both || source == CpuReach::alone};
+}
+
+bool may_be_read_by_cpu(const LiveObjects& objects, const MemcpyDtodRequest& copy,
+                        CpuReach source) {
+  constexpr Bytes little(24 << 10);  // [h200: 24,576 bytes are, 24,577 are not]
+  const LiveAllocation* to = objects.allocation_at(copy.destination);
+  return source == CpuReach::shared && copy.size <= little &&
+         (to == nullptr || to->kind != OtherMemory::managed);
+}
+
+}  // namespace tessera::validation
