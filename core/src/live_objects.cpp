@@ -80,8 +80,8 @@ const LiveReservation* LiveObjects::reservation_with_hint(DeviceAddress address)
     return nullptr;
   }
   for (const auto& [begin, reservation] : reservations_) {
-    const auto wanted = AddressRange::make(reservation.hint, reservation.range.size());
-    if (!reservation.hint.is_null() && wanted && wanted->contains(address)) {
+    const DeviceAddress hint = reservation.hint;
+    if (!hint.is_null() && hint <= address && address - hint < reservation.range.size()) {
       return &reservation;
     }
   }
