@@ -34,8 +34,8 @@ RdmaRegistration* LiveObjects::registration_of(const LiveMapping& mapping) const
       memories_[mapping.memory].properties.gpu_direct_rdma_capable == 0) {
     return nullptr;
   }
-  LiveHandle* handle = find_handle(mapping.handle);
-  return handle != nullptr && handle->rdma ? &*handle->rdma : nullptr;
+  LiveHandle& handle = handle_of(mapping);
+  return handle.rdma ? &*handle.rdma : nullptr;
 }
 
 template <class Visit>

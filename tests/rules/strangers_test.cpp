@@ -59,6 +59,13 @@ const Clause memory_of_others[] = {
        must(m->multicast_bind_addr(
            {.multicast = multicast, .address = address, .size = m.units(1)}));
      }},
+    {"MayBeRetained", RuleId::unknown_handle,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.reserve(1);
+       must(m.map(address, 1, strange_memory(m)));
+       must(m.simulator().mem_release(must(m->mem_retain_allocation_handle(address))));
+       must(m.unmap(address, 1));
+     }},
     // On a device or on the host: nobody knows where memory of others is.
     {"MayBeOnADevice", RuleId::none,
      [](RuleMachine& m) {
