@@ -131,5 +131,12 @@ TEST(SimDriverCorners, AnExternalWaitBelongsIntoAGraph) {
               fails_with(ErrorCode::invalid_value));
 }
 
+TEST(CheckMachine, SaysWhatIsWrongWithItsProfile) {
+  Profile profile = profile_named("h200");
+  EXPECT_EQ(check_machine(profile, {}), "");
+  profile.heap_block = 3_MiB;
+  EXPECT_THAT(check_machine(profile, {}), testing::StartsWith("heap_block is 3 MiB"));
+}
+
 }  // namespace
 }  // namespace tessera::sim
