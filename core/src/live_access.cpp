@@ -34,8 +34,8 @@ RdmaRegistration* LiveObjects::registration_of(const LiveMapping& mapping) const
       memories_[mapping.memory].properties.gpu_direct_rdma_capable == 0) {
     return nullptr;
   }
-  LiveHandle* handle = find_handle(mapping.handle);
-  return handle != nullptr && handle->rdma ? &*handle->rdma : nullptr;
+  LiveHandle& handle = handle_of(mapping);
+  return handle.rdma ? &*handle.rdma : nullptr;
 }
 
 template <class Visit>
@@ -96,7 +96,8 @@ std::optional<AccessObstacle> LiveObjects::access_obstacle(
     const LiveMemory& memory = memories_[mapping.memory];
     if (is_host(wanted.location.type)) {
       const bool is_refused = wanted.flags != AccessFlags::none && !memory.is_foreign &&
-                              !memory.is_multicast && !is_host(memory.properties.location.type);
+                              !memory.is_multicast &&
+                              memory.properties.location.type == LocationType::device;
       return is_refused ? std::optional(ErrorCode::not_supported) : std::nullopt;
     }
     const DeviceOrdinal device(wanted.location.id);

@@ -80,8 +80,8 @@ const LiveReservation* LiveObjects::reservation_with_hint(DeviceAddress address)
     return nullptr;
   }
   for (const auto& [begin, reservation] : reservations_) {
-    const auto wanted = AddressRange::make(reservation.hint, reservation.range.size());
-    if (!reservation.hint.is_null() && wanted && wanted->contains(address)) {
+    const DeviceAddress hint = reservation.hint;
+    if (!hint.is_null() && hint <= address && address - hint < reservation.range.size()) {
       return &reservation;
     }
   }
@@ -138,11 +138,11 @@ void LiveObjects::add_multicast(AllocationHandle handle, const MulticastProperti
 void LiveObjects::add_retained(AllocationHandle handle, DeviceAddress address, const MadeBy& made) {
   const LiveMapping* mapping = mapping_at(address);
   const LiveHandle* known = find_handle(handle);
-  if (mapping == nullptr && known == nullptr) {
-    return;  // mapped by somebody else
+  const MemoryIndex mapped = mapping != nullptr ? mapping->memory : no_memory;
+  if (known == nullptr && mapped == no_memory) {
+    return;  // mapped, or made, by somebody else
   }
-  LiveHandle& entry =
-      add_handle(handle, mapping != nullptr ? mapping->memory : known->memory, made);
+  LiveHandle& entry = add_handle(handle, known != nullptr ? known->memory : mapped, made);
   ++entry.retained;
   entry.retained_by = made;
 }
@@ -218,6 +218,12 @@ LiveHandle* LiveObjects::find_handle(AllocationHandle handle) const {
   last_handle_ = handle;
   last_handle_entry_ = &found->second;
   return last_handle_entry_;
+}
+
+LiveHandle& LiveObjects::handle_of(const LiveMapping& mapping) const {
+  LiveHandle* const held = find_handle(mapping.handle);
+  TESSERA_CHECK(held != nullptr && held->mappings != 0);
+  return *held;
 }
 
 const LiveHandle* LiveObjects::handle(AllocationHandle handle) const { return find_handle(handle); }
@@ -326,10 +332,11 @@ void LiveObjects::remove_mappings(AddressRange range, const MadeBy& ended) {
     next = mappings_.erase(next);
     look_from(gone.range.begin(), next);
     remember({DeadKind::mapping, gone.range.begin().value(), gone.range.size(), gone.made, ended});
-    if (LiveHandle* held = find_handle(gone.handle); held != nullptr && held->mappings != 0) {
-      --held->mappings;
-      if (held->rdma) {
-        held->rdma->unmap(gone.range.begin());
+    if (gone.memory != no_memory) {
+      LiveHandle& held = handle_of(gone);
+      --held.mappings;
+      if (held.rdma) {
+        held.rdma->unmap(gone.range.begin());
       }
       drop_handle_if_dead(gone.handle, ended);
     }

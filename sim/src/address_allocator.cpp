@@ -49,7 +49,9 @@ void AddressAllocator::change_gaps(SlabIndex index, Change&& change) {
     by_room_.change(before, block.age, after, block.age, index);
   } else if (before != 0) {
     by_room_.erase(before, block.age);
-  } else if (after != 0) {
+  } else {
+    // What had no room gets some.
+    TESSERA_CHECK(after != 0);
     by_room_.insert(after, block.age, index);
   }
 }

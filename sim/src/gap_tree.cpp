@@ -132,7 +132,7 @@ std::optional<AddressRange> GapTree::first_fit(Bytes size) const {
   }
   // Some gap at or below `node` is large enough, always.
   Index node = root_;
-  while (true) {
+  for (;;) {
     const Node& at = nodes_[node];
     if (at.left != none && largest(at.left) >= size) {
       node = at.left;

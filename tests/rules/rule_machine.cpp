@@ -77,6 +77,20 @@ void expect_silence(const sim::Profile& profile, Program program) {
   }
 }
 
+void expect_clause(const Clause& clause) {
+  RuleMachine m(clause.profile(), ValidationMode::report);
+  clause.program(m);
+  std::vector<std::string_view> found;
+  for (const Finding& finding : m->findings()) {
+    found.push_back(rule_of(finding.rule).name);
+  }
+  if (clause.rule == RuleId::none) {
+    EXPECT_THAT(found, testing::IsEmpty());
+  } else {
+    EXPECT_THAT(found, testing::ElementsAre(rule_of(clause.rule).name));
+  }
+}
+
 std::vector<Breaking>& all_breaking() {
   static std::vector<Breaking> breaking;
   return breaking;

@@ -107,6 +107,18 @@ void expect_fires(RuleId rule, const sim::Profile& profile, Program program);
 void expect_leaks(const std::vector<RuleId>& rules, Program program);
 void expect_silence(const sim::Profile& profile, Program program);
 
+// One of the ways to break a rule, or a program that is near to one.
+struct Clause {
+  const char* name;
+  RuleId rule;  // none: nothing is found
+  Program program;
+  sim::Profile (*profile)() = h200;
+};
+void expect_clause(const Clause& clause);
+[[nodiscard]] inline std::string name_of(const testing::TestParamInfo<Clause>& clause) {
+  return clause.param.name;
+}
+
 // What breaks a rule, for tests over all of them.
 struct Breaking {
   RuleId rule = RuleId::none;

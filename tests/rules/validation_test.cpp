@@ -23,6 +23,7 @@ TEST(Rules, HaveNamesNumbersAndTexts) {
     EXPECT_NE(rule.instead.back(), '.') << rule.name;
   }
   EXPECT_EQ(rule_of(RuleId::none).name, "");
+  EXPECT_EQ(rule_of(static_cast<RuleId>(9999)).name, "");
   EXPECT_EQ(rule_named("no_such_rule"), RuleId::none);
 }
 
@@ -75,6 +76,9 @@ TEST(Validation, SaysWhereARealDriverWouldCrash) {
   EXPECT_FALSE(m->stream_destroy(stream));
   EXPECT_THAT(to_string(m->findings().at(0)),
               HasSubstr("The driver answers INVALID_CONTEXT; a real one may end the process"));
+  // One that does not notice.
+  EXPECT_THAT(to_string(Finding{.rule = RuleId::stream_destroyed, .call = Call::stream_destroy}),
+              HasSubstr("A real driver ends the process here."));
 }
 
 TEST(Validation, NamesRangesOfADmaBufThatAreNotThere) {

@@ -280,6 +280,8 @@ class LiveObjects {
   [[nodiscard]] Mappings::const_iterator first_touching(DeviceAddress address) const;
   void look_from(DeviceAddress from, Mappings::const_iterator found) const;
   [[nodiscard]] LiveHandle* find_handle(AllocationHandle handle) const;
+  // The one that is mapped there, of memory that is known: it lives as long as that.
+  [[nodiscard]] LiveHandle& handle_of(const LiveMapping& mapping) const;
   // Null where the mapping's memory has none.
   [[nodiscard]] RdmaRegistration* registration_of(const LiveMapping& mapping) const;
   // Calls `visit(LiveMapping&)` for each from the range's begin to the first hole, while it says

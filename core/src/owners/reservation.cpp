@@ -23,7 +23,7 @@ Result<Reservation> Reservation::make_at_most(DriverUse use, const ReservationOp
   }
   TESSERA_TRY_ASSIGN(Bytes size, rounded_size(options.size, granularity));
   TESSERA_TRY_ASSIGN(const Bytes least_size, rounded_size(least, granularity));
-  while (true) {
+  for (;;) {
     const auto base = use.driver->mem_address_reserve(
         {.size = size, .alignment = options.alignment, .hint = options.hint});
     if (base) {

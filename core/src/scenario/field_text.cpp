@@ -68,9 +68,8 @@ FieldResult parse_field(std::string_view text, Pointer& pointer) {
   return {};
 }
 
-void print_field(std::string& out, Pointer pointer) {
-  out += pointer == Pointer::null ? "null" : "given";
-}
+// One that is given is not printed.
+void print_field(std::string& out, Pointer /*pointer*/) { out += "null"; }
 
 FieldResult parse_field(std::string_view text, std::vector<AccessDescriptor>& descriptors) {
   descriptors.clear();

@@ -155,15 +155,10 @@ void print_line(std::string& out, const Call& call) {
 void print_line(std::string& out, const Case& scenario_case) {
   out += "case ";
   out += scenario_case.name;
-  switch (scenario_case.start) {
-    case Start::context:
-      break;
-    case Start::no_context:
-      out += " noctx";
-      break;
-    case Start::nothing:
-      out += " noinit";
-      break;
+  if (scenario_case.start == Start::no_context) {
+    out += " noctx";
+  } else if (scenario_case.start == Start::nothing) {
+    out += " noinit";
   }
   if (scenario_case.serial) {
     out += " serial";

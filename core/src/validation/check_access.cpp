@@ -14,8 +14,8 @@ bool check_location(Inspection& look, Location location) {
   if (location.type == LocationType::device) {
     return look.device_exists(DeviceOrdinal(location.id));
   }
-  return is_host(location.type) ||
-         look.report(RuleId::access_location, {number_of(location.type), number(location.id)});
+  return look.holds(is_host(location.type), RuleId::access_location,
+                    {number_of(location.type), number(location.id)});
 }
 
 // Where the mappings are that a set access is for. Nothing after a report that ends it.
@@ -96,16 +96,16 @@ bool check_reach(Inspection& look, const LiveMapping& mapping, const AccessDescr
                        {mapping.range.begin().value(), number(at.id)}, mapping.made);
   }
   const DeviceOrdinal device(wanted.location.id);
-  return look.facts.can_access(device, DeviceOrdinal(at.id)).value_or(true) ||
-         look.report(RuleId::access_peer_unreachable,
-                     {number(device.value()), number(at.id), mapping.range.begin().value()},
-                     mapping.made);
+  return look.holds(look.facts.can_access(device, DeviceOrdinal(at.id)).value_or(true),
+                    RuleId::access_peer_unreachable,
+                    {number(device.value()), number(at.id), mapping.range.begin().value()},
+                    mapping.made);
 }
 
 bool check_registration(Inspection& look, AddressRange range,
                         std::span<const AccessDescriptor> descriptors) {
   const auto obstacle = look.objects.access_obstacle(range, descriptors);
-  if (!obstacle || obstacle->code == ErrorCode::not_supported) {
+  if (!obstacle) {
     return true;
   }
   const LiveMapping& mapping = *obstacle->mapping;

@@ -58,7 +58,7 @@ void check_free(Inspection& look, DeviceAddress address) {
 
 // Memory may have been allocated where the layer doesn't see it; the driver knows.
 void check_freed(Inspection& look, DeviceAddress address, const Status& answer) {
-  if (!answer && answer.error().code == ErrorCode::invalid_value) {
+  if (answer.error().code == ErrorCode::invalid_value) {
     look.report(RuleId::free_unknown_memory, {address.value()});
   }
 }
@@ -103,7 +103,7 @@ TESSERA_CHECK_CALL(mem_free_host) { check_free(look, address_of(request)); }
 
 // What a row is rounded up to is the driver's choice: its answer tells that it was too much.
 TESSERA_CHECK_ANSWER(mem_alloc_pitch) {
-  if (!answer && answer.error().code == ErrorCode::invalid_value) {
+  if (answer.error().code == ErrorCode::invalid_value) {
     look.report(RuleId::pitch_too_wide, {request.width.value()});
   }
 }

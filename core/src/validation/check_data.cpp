@@ -125,7 +125,7 @@ Touched written(DeviceAddress address, Bytes size) {
 Touched was_read(DeviceAddress address, Bytes size) { return {address, size, AccessFlags::read}; }
 
 bool check_host_memory(Inspection& look, std::span<const std::byte> memory) {
-  return memory.data() != nullptr || memory.empty() || look.report(RuleId::null_pointer);
+  return look.holds(memory.data() != nullptr || memory.empty(), RuleId::null_pointer);
 }
 
 // How far the CPU reaches, where the layer knows who copies.

@@ -1,3 +1,4 @@
+#include "tessera/check.h"
 #include "validation/checks.h"
 
 namespace tessera::validation {
@@ -102,15 +103,16 @@ TESSERA_CHECK_CALL(mem_map) {
   const LiveHandle* handle = look.usable(request.handle, Inspection::Wants::either);
   if (handle != nullptr && check_map_part(look, request, *handle) &&
       check_map_place(look, request) && handle->rdma && handle->rdma->refuses_mappings()) {
+    // Forgotten when it is unmapped, so it is there.
     const LiveMapping* unnoted = look.objects.mapping_at(handle->rdma->unnoted());
-    look.report(RuleId::map_rdma_unregistered, {handle->rdma->unnoted().value()},
-                unnoted != nullptr ? unnoted->made : handle->made);
+    TESSERA_CHECK(unnoted != nullptr);
+    look.report(RuleId::map_rdma_unregistered, {handle->rdma->unnoted().value()}, unnoted->made);
   }
 }
 
 // How large memory of another process is, the driver knows.
 TESSERA_CHECK_ANSWER(mem_map) {
-  if (!answer && answer.error().code == ErrorCode::not_supported) {
+  if (answer.error().code == ErrorCode::not_supported) {
     look.report(RuleId::map_not_whole_handle, {request.size.value(), request.offset.value(), 0});
   }
 }

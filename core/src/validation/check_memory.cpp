@@ -79,8 +79,8 @@ bool check_compression(Inspection& look, const AllocationProperties& properties)
   const bool is_known = properties.compression == Compression::generic;
   const bool is_supported = location.type != LocationType::device ||
                             look.facts.compression(DeviceOrdinal(location.id)).value_or(true);
-  return (is_known && is_supported) ||
-         look.report(RuleId::create_compression, {number_of(properties.compression)});
+  return look.holds(is_known && is_supported, RuleId::create_compression,
+                    {number_of(properties.compression)});
 }
 
 }  // namespace
@@ -159,8 +159,7 @@ TESSERA_CHECK_CALL(mem_create) {
 // How many NUMA nodes there are, only the answer tells.
 TESSERA_CHECK_ANSWER(mem_create) {
   const Location location = request.properties.location;
-  if (!answer && answer.error().code == ErrorCode::invalid_value &&
-      location.type != LocationType::device) {
+  if (answer.error().code == ErrorCode::invalid_value && location.type != LocationType::device) {
     look.report(RuleId::create_location, {number_of(location.type), number(location.id)});
   }
 }

@@ -23,10 +23,9 @@ bool check_multicast_devices(Inspection& look, const MulticastProperties& proper
   if (!look.flags_are(properties.flags)) {
     return false;
   }
-  return !count ||
-         (properties.device_count >= 1 &&
-          properties.device_count <= static_cast<std::uint32_t>(*count)) ||
-         look.report(RuleId::multicast_device_count, {properties.device_count, number(*count)});
+  const std::uint32_t wanted = properties.device_count;
+  return !count || look.holds(wanted >= 1 && wanted <= static_cast<std::uint32_t>(*count),
+                              RuleId::multicast_device_count, {wanted, number(*count)});
 }
 
 bool check_binding_place(Inspection& look, const Wanted& wanted, const LiveMemory& object,

@@ -14,7 +14,10 @@ bool event_is_live(Inspection& look, EventHandle event) {
     return true;
   }
   const DeadObject* gone = look.objects.dead(DeadKind::event, event.value());
-  return gone == nullptr || look.report(RuleId::event_destroyed, {event.value()}, gone->ended);
+  if (gone != nullptr) {
+    look.report(RuleId::event_destroyed, {event.value()}, gone->ended);
+  }
+  return gone == nullptr;
 }
 
 }  // namespace
@@ -24,7 +27,10 @@ bool stream_is_live(Inspection& look, StreamHandle stream) {
     return true;
   }
   const DeadObject* gone = look.objects.dead(DeadKind::stream, stream.value());
-  return gone == nullptr || look.report(RuleId::stream_destroyed, {stream.value()}, gone->ended);
+  if (gone != nullptr) {
+    look.report(RuleId::stream_destroyed, {stream.value()}, gone->ended);
+  }
+  return gone == nullptr;
 }
 
 TESSERA_CHECK_CALL(stream_create) { look.flags_are(number_of(request), 1); }

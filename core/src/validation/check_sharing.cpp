@@ -9,8 +9,7 @@ bool names_one_type(Inspection& look, HandleTypes type) {
   const auto bits = static_cast<std::uint32_t>(type);
   const auto supported = look.facts.export_types(DeviceOrdinal());
   const bool is_known = !supported || has_all(*supported, type);
-  return (std::has_single_bit(bits) && is_known) ||
-         look.report(RuleId::export_not_one_type, {bits});
+  return look.holds(std::has_single_bit(bits) && is_known, RuleId::export_not_one_type, {bits});
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ TESSERA_CHECK_CALL(mem_import_from_shareable_handle) {
 
 // What an open descriptor is of, only the driver knows.
 TESSERA_CHECK_ANSWER(mem_import_from_shareable_handle) {
-  if (!answer && request.type == HandleTypes::posix_file_descriptor &&
+  if (request.type == HandleTypes::posix_file_descriptor &&
       (answer.error().code == ErrorCode::unknown ||
        answer.error().code == ErrorCode::invalid_value)) {
     look.report(RuleId::import_not_exported, {number(request.file_descriptor)});

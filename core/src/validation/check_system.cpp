@@ -8,7 +8,7 @@ namespace {
 bool limit_is_known(Inspection& look, ContextLimit limit) {
   const bool is_known =
       limit <= ContextLimit::cig_enabled && limit != ContextLimit::dev_runtime_sync_depth;
-  return is_known || look.report(RuleId::limit_unknown, {number_of(limit)});
+  return look.holds(is_known, RuleId::limit_unknown, {number_of(limit)});
 }
 
 // Nothing: there is none, or it is not known.

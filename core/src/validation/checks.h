@@ -1,5 +1,6 @@
 // The checks: for each call that has rules, what is looked at before it is made, and, where only
-// the driver can tell, after it. In files by group; calls without an overload have no rules.
+// the driver can tell, after it was refused. In files by group; calls without an overload have no
+// rules.
 #pragma once
 
 #include "layers/call_tag.h"

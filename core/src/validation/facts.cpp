@@ -80,7 +80,8 @@ std::optional<bool> Facts::compression(DeviceOrdinal device) {
 
 std::optional<std::uint64_t> Facts::persisting_l2_cache_size(DeviceOrdinal device) {
   const auto value = attribute(device, persisting_l2_cache_size_max);
-  return value && *value >= 0 ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
+  // A negative one is no limit: it becomes more than any value.
+  return value ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
 }
 
 std::optional<ContextHandle> Facts::current_context() {

@@ -48,15 +48,22 @@ class Inspection {
     }
     return false;
   }
+  // Reports where the condition does not hold, and gives it.
+  bool holds(bool condition, RuleId rule, const Values& values = {}, const MadeBy& object = {}) {
+    if (!condition) [[unlikely]] {
+      report(rule, values, object);
+    }
+    return condition;
+  }
   [[nodiscard]] std::vector<Finding>& findings() noexcept { return findings_; }
 
   // --- Shared by the checks; each reports what is wrong and says whether to look further ---
 
   bool flags_are(std::uint64_t flags, std::uint64_t known = 0) {
-    return (flags & ~known) == 0 || report(RuleId::flags_unknown, {flags, known});
+    return holds((flags & ~known) == 0, RuleId::flags_unknown, {flags, known});
   }
   bool pointers_are_given(NullPointers null_pointers) {
-    return null_pointers == NullPointers::none || report(RuleId::null_pointer);
+    return holds(null_pointers == NullPointers::none, RuleId::null_pointer);
   }
   bool device_exists(DeviceOrdinal device);
   // A positive multiple of the granularity.

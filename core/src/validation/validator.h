@@ -87,7 +87,9 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
   std::optional<LiveAllocation> taken;
   if constexpr (layers::ends_allocation(call)) {
     taken = layers::take_out(call, *objects, by, layers::freed_address(request));
-    if (taken && call == Call::mem_free && taken->kind != OtherMemory::pool) {
+  }
+  if constexpr (call == Call::mem_free) {
+    if (taken && taken->kind != OtherMemory::pool) {
       proof = validation::proof_of_free(*objects, work_, taken->context);
     }
   }

@@ -151,6 +151,12 @@ TEST(DeviceVector, RefusesMoreElementsThan64BitsCount) {
   EXPECT_EQ(refused.error().reason, Reason::too_many_elements);
   EXPECT_THAT(vector.reserve(~std::uint64_t{0} / 4), fails_with(ErrorCode::invalid_value));
   EXPECT_EQ(vector.size(), 0U);
+  // With those that are there.
+  auto bytes = must(DeviceVector<std::uint8_t>::make(machine.driver()));
+  must(bytes.push_back(1));
+  const std::uint8_t one = 2;
+  EXPECT_FALSE(bytes.append(std::span(&one, ~std::size_t{0})));
+  EXPECT_EQ(bytes.size(), 1U);
 }
 
 TEST(DeviceVector, NeedsAContextOnlyToCopy) {
@@ -178,6 +184,7 @@ TEST(DeviceVector, IsEmptyOnceClosedOrMovedFrom) {
   must(second.close(Quiescence::promised()));
   EXPECT_EQ(second.size(), 0U);
   EXPECT_THAT(second.get(0), fails_with(ErrorCode::illegal_state));
+  EXPECT_THAT(second.shrink_to_fit(Quiescence::promised()), fails_with(ErrorCode::illegal_state));
   EXPECT_TRUE(machine->books() == before);
 }
 

@@ -116,6 +116,9 @@ TEST_P(GrowableBufferOn, MovesAsAnObject) {
   must(third.grow_by(unit * 2));
   third = std::move(second);
   EXPECT_EQ(third.address(), address);
+  GrowableBuffer& same = third;
+  third = std::move(same);
+  EXPECT_EQ(third.address(), address);
   EXPECT_EQ(third.size(), unit);
   EXPECT_EQ(machine->books().mappings, before.mappings + 1);
 }
@@ -219,12 +222,33 @@ TEST(GrowableBuffer, GrantsWhatThereIsAndWhatComes) {
   must(buffer.grow_by(2_MiB));
   must(buffer.grow_by(2_MiB));
   EXPECT_EQ(access_at(0_B), AccessFlags::none);
+  must(buffer.grant(AccessSet()));
+  EXPECT_EQ(buffer.access(), AccessSet::of_device(device_0));
   must(buffer.grant(std::array{device_1}));
   must(buffer.grow_by(2_MiB));
   for (const Bytes offset : {0_MiB, 2_MiB, 4_MiB}) {
     EXPECT_EQ(access_at(offset), AccessFlags::read_write);
   }
   EXPECT_EQ(buffer.access(), AccessSet::of_devices({device_0, device_1}));
+}
+
+// The memory of a piece is kept until it can be released; the mapping that cannot go stays.
+TEST(GrowableBuffer, ShrinksAsFarAsItCan) {
+  SimMachine machine("h200");
+  test::FaultyDriver driver(&machine.driver());
+  GrowableBuffer buffer =
+      must(GrowableBuffer::make(driver, {.reserve = 64_MiB, .growth = GrowthPolicy::exact()}));
+  for (int i = 0; i < 3; ++i) {
+    must(buffer.grow_by(2_MiB));
+  }
+  driver.arm(1, ErrorCode::unknown, 2);  // a release, and the unmap after it
+  const Status shrunk = buffer.shrink_to(0_B, Quiescence::promised());
+  ASSERT_THAT(shrunk, fails_with(ErrorCode::unknown));
+  EXPECT_EQ(shrunk.error().call, Call::mem_release) << "the first error";
+  EXPECT_EQ(buffer.size(), 4_MiB);
+  driver.disarm();
+  must(buffer.shrink_to(0_B, Quiescence::promised()));
+  EXPECT_EQ(machine->books().allocations, 0U);
 }
 
 TEST(GrowableBuffer, AGrantThatFailsChangesNothing) {

@@ -42,6 +42,7 @@ TEST(GrowthPolicy, FiguresBeyond64BitsLeaveTheNeed) {
   const Bytes much = most - granule;
   EXPECT_EQ(GrowthPolicy::factor(2).capacity_for(most, much, granule), most);
   EXPECT_EQ(GrowthPolicy::chunks(64_GiB).capacity_for(most, much, granule), most);
+  EXPECT_EQ(GrowthPolicy::chunks(64_GiB).capacity_for(most, 0_MiB, granule), most);
 }
 
 TEST(GrowthPolicy, FallsBackUnlessToldOtherwise) {

@@ -108,6 +108,9 @@ TEST(MirroredRing, MovesAsAnObject) {
     MirroredRing second = must(MirroredRing::make(machine.driver(), {.capacity = 4_MiB}));
     first = std::move(second);
     EXPECT_EQ(first.capacity(), 4_MiB);
+    MirroredRing& same = first;
+    first = std::move(same);
+    EXPECT_EQ(first.capacity(), 4_MiB);
     EXPECT_FALSE(second.is_open());  // NOLINT(bugprone-use-after-move): that is what is tested
     EXPECT_EQ(machine->books().mappings, before.mappings + 2);
   }

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "support/exhausted_host.h"
 #include "support/mock_driver.h"
 #include "tessera/buffers/sleepable_buffer.h"
 #include "unit/core/buffers_support.h"
@@ -202,6 +203,37 @@ TEST_F(RestlessBuffer, FailsForGoodWhenTheUndoFailsToo) {
   EXPECT_THAT(buffer.sleep(Quiescence::promised()), fails_with(ErrorCode::illegal_state));
   EXPECT_THAT(buffer.close(Quiescence::promised()), is_ok());
   EXPECT_TRUE(machine->books() == before);
+}
+
+TEST_F(RestlessBuffer, FailsForGoodWhenNobodyGetsAccessBack) {
+  driver.arm(1, ErrorCode::unknown, 3);  // the second unmap, and the first one's set access
+  EXPECT_THAT(buffer.sleep(Quiescence::promised()), fails_with(ErrorCode::unknown));
+  EXPECT_EQ(buffer.state(), SleepState::failed);
+  EXPECT_THAT(buffer.close(Quiescence::none()), fails_with(ErrorCode::not_permitted));
+  EXPECT_THAT(buffer.close(Quiescence::promised()), is_ok());
+  EXPECT_TRUE(machine->books() == before);
+}
+
+TEST_F(RestlessBuffer, KeepsTheErrorThatItFailedWith) {
+  driver.arm(1, ErrorCode::unknown, 3);
+  EXPECT_FALSE(buffer.sleep(Quiescence::promised()));
+  driver.arm(2, ErrorCode::not_ready);  // the second unmap
+  EXPECT_THAT(buffer.close(Quiescence::promised()), fails_with(ErrorCode::not_ready));
+  EXPECT_EQ(buffer.first_error().error().code, ErrorCode::unknown);
+  EXPECT_THAT(buffer.close(Quiescence::promised()), is_ok());
+}
+
+TEST_F(RestlessBuffer, StaysAwakeWhereTheHostHasNoRoomForItsContents) {
+  if (!test::ExhaustedHost::is_possible) {
+    GTEST_SKIP() << "the thread sanitizer brings its own memory";
+  }
+  const Status slept = [&] {
+    const test::ExhaustedHost exhausted;
+    return buffer.sleep(Quiescence::promised(), Contents::keep_on_host);
+  }();
+  ASSERT_THAT(slept, fails_with(ErrorCode::out_of_memory));
+  EXPECT_EQ(slept.error().reason, Reason::out_of_host_memory);
+  EXPECT_EQ(buffer.state(), SleepState::awake);
 }
 
 TEST_F(RestlessBuffer, FailsForGoodWhenAWakeCannotBeUndone) {

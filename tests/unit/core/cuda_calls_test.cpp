@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "support/mock_driver.h"
 #include "tessera/sim/sim_driver.h"
 
 namespace tessera::cuda_calls {
@@ -293,6 +294,44 @@ TEST(CudaCalls, PassesOnFabricAndWindowsHandles) {
   EXPECT_EQ(cuda.mem_import_from_shareable_handle(&handle, win32, win32_type), CUDA_SUCCESS);
   EXPECT_EQ(driver.imported.type, HandleTypes::win32);
   EXPECT_EQ(driver.imported.win32, 0x1234'5678'9abcU);
+}
+
+// Of the driver's own, before it is told where anything goes.
+TEST(CudaCalls, PassOnErrors) {
+  ::testing::NiceMock<test::MockDriver> driver;
+  const CudaCallsScope scope(driver);
+  const CudaCalls& cuda = cuda_calls();
+  CUdevice device = 7;
+  EXPECT_EQ(cuda.device_get(&device, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(device, 7);
+  int descriptor = -1;
+  EXPECT_EQ(cuda.mem_export_to_shareable_handle(&descriptor, 1,
+                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(descriptor, -1);
+  std::size_t free = 1;
+  std::size_t total = 2;
+  EXPECT_EQ(cuda.mem_get_info(&free, &total), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(free + total, 3U);
+}
+
+// The other kind of Windows handle, and no descriptors at no address.
+TEST(CudaCalls, PassOnWhatDriversJudge) {
+  ::testing::NiceMock<test::MockDriver> driver;
+  const CudaCallsScope scope(driver);
+  const CudaCalls& cuda = cuda_calls();
+  ON_CALL(driver, mem_export_to_shareable_handle)
+      .WillByDefault(::testing::Return(
+          ShareableHandle{.type = HandleTypes::win32_kmt, .win32 = 0x1234'5678'9abc}));
+  constexpr auto kmt_type = static_cast<CUmemAllocationHandleType>(4);
+  std::uint64_t handle = 0;
+  EXPECT_EQ(cuda.mem_export_to_shareable_handle(&handle, 1, kmt_type, 0), CUDA_SUCCESS);
+  EXPECT_EQ(handle, 0x1234'5678'9abcU);
+  EXPECT_CALL(driver, mem_set_access).WillOnce([](const SetAccessRequest& request) -> Status {
+    EXPECT_TRUE(request.descriptors.empty());
+    return Error{.code = ErrorCode::invalid_value};
+  });
+  EXPECT_EQ(cuda.mem_set_access(0x10000, unit, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST(CudaCalls, GoToTheInnermostScope) {

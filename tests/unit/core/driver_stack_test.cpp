@@ -6,6 +6,7 @@
 
 #include "support/forwarding.h"
 #include "support/matchers.h"
+#include "tessera/layers/ledger_driver.h"
 
 namespace tessera {
 namespace {
@@ -36,6 +37,26 @@ TEST(DriverStack, ForwardsEachCallThroughAllLayers) {
   test::check_every_method(base, stack.driver());
   EXPECT_EQ(stack.counting()->counts().total(), 2 * (call_count - 1));
   EXPECT_EQ(stack.faults()->calls(), 2 * (call_count - 1));
+}
+
+TEST(LedgerDriver, ForwardsEachCallOnceUnchanged) {
+  StrictMock<MockDriver> target;
+  LedgerDriver ledger(&target);
+  test::check_every_method(target, ledger);
+}
+
+// What a free that failed did not free is in the books.
+TEST(LedgerDriver, PutsBackWhatWasNotFreed) {
+  NiceMock<MockDriver> target;
+  LedgerDriver ledger(&target);
+  constexpr DeviceAddress address{0x1000};
+  ON_CALL(target, mem_alloc).WillByDefault(testing::Return(address));
+  ASSERT_TRUE(ledger.mem_alloc(1_KiB));
+  EXPECT_FALSE(ledger.mem_free(address));
+  EXPECT_THAT(to_string(ledger.ledger().leak_report()), HasSubstr("allocation at 0x1000, 1 KiB"));
+  // Nor is it what the call for host memory is for.
+  EXPECT_FALSE(ledger.mem_free_host(reinterpret_cast<std::byte*>(address.value())));
+  EXPECT_FALSE(ledger.ledger().leak_report().is_empty());
 }
 
 TEST(DriverStack, PutsTracingOverFaultsOverCounting) {

@@ -243,6 +243,30 @@ TEST_F(FaultInjection, RunsOutOfDescriptors) {
               fails_with(ErrorCode::operating_system));
 }
 
+TEST_F(FaultInjection, CountsNoDescriptorsOfCallsThatNeverFail) {
+  faults_.set_plan({.descriptors_left = 0, .never_fails = {Call::mem_export_to_shareable_handle}});
+  const AllocationHandle handle = must(faults_.mem_create(
+      {.size = unit,
+       .properties = {.requested_handle_types = HandleTypes::posix_file_descriptor}}));
+  const ShareableHandle exported = must(faults_.mem_export_to_shareable_handle({.handle = handle}));
+  EXPECT_EQ(::close(exported.file_descriptor), 0);
+}
+
+// Together with what is alive, it is more than 64 bits can say.
+TEST_F(FaultInjection, RefusesMemoryBeyond64Bits) {
+  faults_.set_capacity(Bytes(~std::uint64_t{0}));
+  must(create(1));
+  const auto refused = faults_.mem_alloc(Bytes(~std::uint64_t{0}));
+  ASSERT_THAT(refused, fails_with(ErrorCode::out_of_memory));
+  EXPECT_EQ(refused.error().origin, Origin::injected);
+}
+
+TEST_F(FaultInjection, FailsACallWithoutErrorsOfItsOwnForWantOfMemory) {
+  ASSERT_TRUE(call_errors(Call::driver_get_version).empty());
+  faults_.set_plan({.faults = {Fault{.call = Call::driver_get_version}}});
+  EXPECT_THAT(faults_.driver_get_version(), fails_with(ErrorCode::out_of_memory));
+}
+
 TEST_F(FaultInjection, StartsAnewWithANewPlan) {
   faults_.set_plan({.faults = {Fault::nth(1, ErrorCode::out_of_memory)}});
   EXPECT_THAT(failed_of(faults_, 2), ElementsAre(1));

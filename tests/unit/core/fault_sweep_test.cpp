@@ -212,6 +212,39 @@ TEST(FaultSweep, CatchesBrokenRules) {
   EXPECT_THAT(report.failures, Each(what_is(HasSubstr("it breaks rules: no context"))));
 }
 
+TEST(FaultSweep, RefusesAProgramThatBreaksRulesByItself) {
+  class Broken final : public SweepWorld {
+   public:
+    Driver& driver() override { return world_->driver(); }
+    std::string leaks() override { return world_->leaks(); }
+    std::string violations() override { return "a rule"; }
+
+   private:
+    std::unique_ptr<SweepWorld> world_ = test::make_sim_sweep_world();
+  };
+  SweepOptions options = on_simulator();
+  options.make_world = [] { return std::make_unique<Broken>(); };
+  const SweepReport report = sweep(good_program, options);
+  EXPECT_THAT(report.failures, ElementsAre(what_is("without faults it breaks rules: a rule")));
+  EXPECT_THAT(to_string(report), HasSubstr("1 failures\nwithout faults it breaks rules: a rule\n"));
+}
+
+// What it leaves behind in the program itself is not asked then.
+TEST(FaultSweep, RunsNothingAgainWhereNoRetriesAreWanted) {
+  SweepOptions options = on_simulator();
+  options.retries = false;
+  options.calls_max = 100;
+  std::size_t runs = 0;
+  const SweepReport report = sweep(
+      [&runs](Driver& driver) {
+        ++runs;
+        return good_program(driver);
+      },
+      options);
+  EXPECT_TRUE(report.passed()) << to_string(report);
+  EXPECT_EQ(runs, report.runs);
+}
+
 TEST(FaultSweep, RefusesAProgramThatFailsOrLeaksByItself) {
   const SweepReport fails = sweep([](Driver& driver) { return driver.mem_release({}); });
   ASSERT_THAT(fails.failures, SizeIs(1));

@@ -208,6 +208,95 @@ TEST(LiveObjects, AHandleValueGivenAgainIsNewMemory) {
   EXPECT_EQ(objects.handle(first_handle)->made.call_number, 3U);
 }
 
+// Mapped while nobody knew its handle, which came to be known later: the mapping is not its own.
+TEST(LiveObjects, TellAStrangersMappingFromAHandlesOwn) {
+  LiveObjects objects;
+  map(objects, 0, first_handle, 1);
+  objects.add_retained(first_handle, base, by(2, Call::mem_retain_allocation_handle));
+  EXPECT_EQ(objects.handle(first_handle), nullptr);
+  objects.add_imported(first_handle, -1, by(3, Call::mem_import_from_shareable_handle));
+  map(objects, 1, first_handle, 4);
+  objects.remove_mappings(AddressRange(base, 2_MiB), by(5, Call::mem_unmap));
+  EXPECT_EQ(objects.handle(first_handle)->mappings, 1U);
+  EXPECT_EQ(objects.mapping_at(base), nullptr);
+}
+
+// Some drivers give an import the handle that there is already.
+TEST(LiveObjects, KnowAnImportByItsHandle) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  objects.add_imported(first_handle, -1, by(2, Call::mem_import_from_shareable_handle));
+  EXPECT_FALSE(objects.memory_of(first_handle)->is_foreign);
+  EXPECT_EQ(objects.handle(first_handle)->references(), 2U);
+}
+
+TEST(LiveObjects, TakeADmaBufForNoMemoryThatIsKnown) {
+  LiveObjects objects;
+  constexpr int number = 1;  // an open file
+  objects.add_range_descriptor(number, 4_KiB, by(1, Call::mem_get_handle_for_address_range));
+  objects.add_imported(first_handle, number, by(2, Call::mem_import_from_shareable_handle));
+  EXPECT_TRUE(objects.memory_of(first_handle)->is_foreign);
+}
+
+TEST(LiveObjects, KeepNoDescriptorThatIsNotOpen) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  objects.add_descriptor(-1, first_handle, by(2, Call::mem_export_to_shareable_handle));
+  objects.add_range_descriptor(-1, 4_KiB, by(3, Call::mem_get_handle_for_address_range));
+  EXPECT_EQ(objects.memory_of(first_handle)->descriptors, 0U);
+  EXPECT_THAT(kinds(objects), ElementsAre(LeakKind::create_reference));
+}
+
+// A driver may say OK to a release too many, while a mapping holds the memory.
+TEST(LiveObjects, HaveNoFewerReferencesThanNone) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  map(objects, 0, first_handle, 2);
+  objects.remove_reference(first_handle, by(3, Call::mem_release));
+  objects.remove_reference(first_handle, by(4, Call::mem_release));
+  EXPECT_EQ(objects.handle(first_handle)->references(), 0U);
+  EXPECT_EQ(objects.handle(first_handle)->mappings, 1U);
+}
+
+// Neither is of any machine; a driver that says OK is believed to have done nothing.
+TEST(LiveObjects, PassOverAccessThatNobodyCanHave) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {}, by(1));
+  map(objects, 0, first_handle, 2);
+  const std::array descriptors = {
+      AccessDescriptor{.location = on_device(DeviceOrdinal(-1)), .flags = AccessFlags::read_write}};
+  objects.set_access({.address = base, .size = 2_MiB, .descriptors = descriptors});
+  objects.set_access(
+      {.address = base, .size = Bytes(~std::uint64_t{0}), .descriptors = descriptors});
+  EXPECT_EQ(objects.mapping_at(base)->readers, 0U);
+  EXPECT_EQ(objects.mapping_at(base)->access_of(DeviceOrdinal(-1)), AccessFlags::none);
+}
+
+// Where it is not known who has access, nobody says that more is refused.
+TEST(LiveObjects, SeeNoObstacleWhereAccessIsUnknown) {
+  LiveObjects objects;
+  objects.add_memory(first_handle, 2_MiB, {.gpu_direct_rdma_capable = 1}, by(1));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    map(objects, i, first_handle, 2 + i);
+  }
+  objects.remove_mappings(AddressRange(base, 2_MiB), by(5, Call::mem_unmap));
+  const std::array descriptors = {
+      AccessDescriptor{.location = on_device({}), .flags = AccessFlags::read_write}};
+  const AddressRange both(base + 2_MiB, 4_MiB);
+  EXPECT_TRUE(objects.access_obstacle(both, descriptors).has_value());
+  objects.set_access_in_part(
+      {.address = both.begin(), .size = both.size(), .descriptors = descriptors},
+      ErrorCode::not_supported);
+  EXPECT_FALSE(objects.access_obstacle(both, descriptors).has_value());
+}
+
+TEST(LeakReport, NamesCallsThatWereNotSeenAndCountsReferences) {
+  EXPECT_EQ(to_string(MadeBy()), "by a call that was not seen");
+  const LeakEntry entry = {
+      .kind = LeakKind::context, .value = 0x7, .size = {}, .count = 3, .made = by(2)};
+  EXPECT_THAT(to_string(entry), HasSubstr("context 0x7: never given back (3 of them); made by"));
+}
+
 TEST(LiveObjects, SetAccessEndsAtTheFirstHole) {
   LiveObjects objects;
   objects.add_memory(first_handle, 2_MiB, {}, by(1));

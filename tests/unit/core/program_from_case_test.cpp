@@ -38,7 +38,8 @@ TEST_P(NotSayable, IsRefusedByItsWords) {
 INSTANTIATE_TEST_SUITE_P(
     Lines, NotSayable,
     ::testing::Values(
-        "granularity prop=null", "granularity out=null", "reserve r0 size=1u out=null",
+        "granularity prop=null", "granularity out=null", "granularity prop=null out=null",
+        "map -r0 size=1u handle=h0", "release r0", "release null+1", "reserve r0 size=1u out=null",
         "create h0 size=1u type=invalid", "create h0 size=1u comp=2", "create h0 size=1u rdma=2",
         "create h0 size=1u usage=2", "create h0 size=1u reserved=1",
         "create h0 size=1u win32meta=1", "create h0 size=1u prop=null",

@@ -163,6 +163,9 @@ TEST(MemoryDescription, IsCheckedBeforeItIsSent) {
   large.pieces.pop_back();
   large.pieces[1].size = 2_MiB;
   EXPECT_THAT(check(large), is_ok());
+  MemoryDescription beyond = large;
+  beyond.pieces[0].size = Bytes(~std::uint64_t{0});
+  EXPECT_THAT(check(beyond), fails_with(ErrorCode::invalid_value));
   large.pieces[7].properties.location.id = -1;
   EXPECT_THAT(check(large), fails_with(ErrorCode::invalid_value));
 }

@@ -43,6 +43,9 @@ TEST(FileDescriptor, MovesAndGivesUp) {
   third = std::move(second);
   EXPECT_FALSE(is_open(closed));
   EXPECT_EQ(third.get(), number);
+  FileDescriptor& same = third;
+  third = std::move(same);
+  EXPECT_EQ(third.get(), number);
   EXPECT_EQ(third.release(), number);
   EXPECT_FALSE(third.is_open());
   EXPECT_TRUE(is_open(number));

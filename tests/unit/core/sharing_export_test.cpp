@@ -184,5 +184,19 @@ TEST_F(ExportedMemoryTest, LeavesNothingWhenDescriptorsRunOut) {
   EXPECT_EQ(must(ExportedMemory::of(pointers)).descriptors().size(), 5U);
 }
 
+// Each is closed, whatever became of the others; the memory is given up all the same.
+TEST_F(ExportedMemoryTest, SaysThatDescriptorsWereClosedBehindItsBack) {
+  const PhysicalAllocation first = create(1);
+  const PhysicalAllocation second = create(1);
+  const std::array memories = {&first, &second};
+  ExportedMemory exported = must(ExportedMemory::of(memories));
+  for (const FileDescriptor& descriptor : exported.descriptors()) {
+    ::close(descriptor.get());
+  }
+  EXPECT_THAT(exported.close(), fails_with(ErrorCode::operating_system));
+  EXPECT_FALSE(exported.is_open());
+  EXPECT_THAT(exported.close(), is_ok());
+}
+
 }  // namespace
 }  // namespace tessera::sim

@@ -129,6 +129,28 @@ TEST_F(SharedMemoryTest, GivesAccessToDevicesThatReachIt) {
   EXPECT_THAT(nobody, fails_with(ErrorCode::invalid_device));
 }
 
+// No device needs to reach the host's memory over others.
+TEST_F(SharedMemoryTest, MayLieOnTheHost) {
+  PhysicalAllocation memory = must(PhysicalAllocation::create(
+      exporter_.driver(), {.size = exporter_.unit(),
+                           .memory = {.location = on_host_numa_node(0),
+                                      .exports = HandleTypes::posix_file_descriptor}}));
+  ExportedMemory exported = must(ExportedMemory::of(memory));
+  must(send_memory(pair_.here.get(), exported));
+  SharedMemory shared = must(import(must(receive_memory(pair_.there.get()))));
+  EXPECT_THAT(importer_.put(shared.range().begin(), 9), is_ok());
+  must(shared.close(Quiescence::promised()));
+  must(exported.close());
+  must(memory.close());
+}
+
+TEST_F(SharedMemoryTest, IsSentOverASocket) {
+  SharingSide side(exporter_.driver());
+  must(side.make(1));
+  must(side.publish());
+  EXPECT_THAT(share(-1, *side.exported()), fails_with(ErrorCode::operating_system));
+}
+
 TEST_F(SharedMemoryTest, RefusesASizeThatIsNotTheMemorys) {
   SharingSide side(exporter_.driver());
   must(side.make(2));

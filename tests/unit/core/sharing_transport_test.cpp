@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include "support/failing_calls.h"
 #include "support/matchers.h"
 #include "support/must.h"
 #include "support/sharing_support.h"
@@ -16,11 +17,13 @@
 namespace tessera {
 namespace {
 
+using test::FailingCalls;
 using test::fails_with;
 using test::is_ok;
 using test::must;
 using test::socket_pair;
 using test::SocketPair;
+using test::SystemCall;
 using testing::HasSubstr;
 
 // Descriptors of one file that are told from others by its inode.
@@ -136,6 +139,9 @@ TEST_F(Transport, SendsOnlyWhatFitsTogether) {
   const std::array closed = {FileDescriptor()};
   EXPECT_THAT(send_memory(pair_.here.get(), description_of(1), closed),
               fails_with(ErrorCode::invalid_value));
+  const std::array open_and_closed = {some_file(), FileDescriptor()};
+  EXPECT_THAT(send_memory(pair_.here.get(), description_of(1), open_and_closed),
+              fails_with(ErrorCode::invalid_value));
   EXPECT_THAT(send_memory(pair_.here.get(), MemoryDescription(), {}),
               fails_with(ErrorCode::invalid_value));
   MemoryDescription windows = description_of(1);
@@ -151,6 +157,8 @@ TEST_F(Transport, WantsAUnixStreamSocket) {
     const auto received = receive_memory(socket);
     ASSERT_THAT(received, fails_with(ErrorCode::invalid_value));
     EXPECT_EQ(received.error().reason, Reason::not_a_unix_stream);
+    EXPECT_THAT(send_memory(socket, description_of(1), std::array{some_file()}),
+                fails_with(ErrorCode::invalid_value));
     EXPECT_THAT(send_receipt(socket, {}), fails_with(ErrorCode::invalid_value));
     EXPECT_THAT(receive_receipt(socket), fails_with(ErrorCode::invalid_value));
   }
@@ -258,6 +266,77 @@ TEST_F(Transport, ClosesWhatArrivedWhenThereIsNoRoomForAll) {
   }
 }
 
+// A part may come in several messages: that the first was cut counts as well.
+TEST_F(Transport, ClosesWhatArrivedInSeveralMessagesWithoutRoom) {
+  const std::vector<std::byte> message = message::encode(description_of(1));
+  const FileDescriptor file = some_file();
+  const std::array two = {file.get(), file.get()};
+  for (const std::size_t room : {0U, 1U}) {
+    SocketPair pair = socket_pair();
+    send_raw(pair.here, std::span(message).first(10), two);
+    send_raw(pair.here, std::span(message).subspan(10, message::header_size - 10), two);
+    const auto received = [&] {
+      const test::DescriptorLimit limit(room);
+      return receive_memory(pair.there.get());
+    }();
+    // With one that should not be there, it does not matter that there were more.
+    ASSERT_FALSE(received);
+    EXPECT_EQ(received.error().reason,
+              room == 0 ? Reason::descriptors_cut : Reason::descriptors_unexpected);
+  }
+}
+
+TEST_F(Transport, RefusesWhatIsNoMessage) {
+  const std::vector<std::byte> message = message::encode(description_of(1));
+  for (const std::size_t at : {std::size_t{0}, message::header_size + 24}) {  // magic, reserved
+    SocketPair pair = socket_pair();
+    auto changed = message;
+    changed[at] ^= std::byte{1};
+    send_raw(pair.here, changed);
+    EXPECT_THAT(receive_memory(pair.there.get()), fails_with(ErrorCode::invalid_value)) << at;
+  }
+}
+
+TEST_F(Transport, TriesAgainWhereASignalCameBetween) {
+  const std::array files = {some_file()};
+  {
+    const FailingCalls failing({.call = SystemCall::sendmsg, .error = EINTR, .times = 2});
+    must(send_memory(pair_.here.get(), description_of(1), files));
+    EXPECT_TRUE(failing.has_failed());
+  }
+  const FailingCalls failing({.call = SystemCall::recvmsg, .error = EINTR, .times = 2});
+  EXPECT_EQ(must(receive_memory(pair_.there.get())).descriptors.size(), 1U);
+  EXPECT_TRUE(failing.has_failed());
+}
+
+TEST_F(Transport, SaysWhichSystemCallFailed) {
+  const std::array files = {some_file()};
+  const auto send = [&] { return send_memory(pair_.here.get(), description_of(1), files); };
+  {
+    const FailingCalls failing({.call = SystemCall::getsockopt, .error = ENOBUFS, .after = 1});
+    EXPECT_THAT(send(), fails_with(ErrorCode::operating_system));
+  }
+  {
+    // The descriptors go alone, after the description.
+    const FailingCalls failing({.call = SystemCall::sendmsg, .error = ETOOMANYREFS, .after = 1});
+    const Status sent = send();
+    ASSERT_THAT(sent, fails_with(ErrorCode::operating_system));
+    EXPECT_EQ(sent.error().values[0], std::uint64_t{ETOOMANYREFS});
+  }
+}
+
+// A socket that does not wait takes what it has room for.
+TEST_F(Transport, SaysHowMuchWasSent) {
+  ASSERT_EQ(::fcntl(pair_.here.get(), F_SETFL, O_NONBLOCK), 0);
+  MemoryDescription description = description_of(message::pieces_max);
+  description.type = HandleTypes::fabric;
+  const Status sent = send_memory(pair_.here.get(), description, {});
+  ASSERT_THAT(sent, fails_with(ErrorCode::operating_system));
+  EXPECT_EQ(sent.error().values[0], std::uint64_t{EAGAIN});
+  EXPECT_GT(sent.error().values[1], 0U);
+  EXPECT_LT(sent.error().values[1], sent.error().values[2]);
+}
+
 TEST_F(Transport, IgnoresCredentialsThatASocketAddsToMessages) {
   const int on = 1;
   ASSERT_EQ(::setsockopt(pair_.there.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
@@ -287,6 +366,22 @@ TEST_F(Transport, GivesNoStandardStreamAway) {
   }
   ASSERT_THAT(received, is_ok());
   EXPECT_GE(received->descriptors[0].get(), 3);
+}
+
+TEST_F(Transport, KeepsNoStandardStreamThatItCannotMove) {
+  const FileDescriptor input(::fcntl(0, F_DUPFD_CLOEXEC, 3));
+  const std::array files = {some_file()};
+  must(send_memory(pair_.here.get(), description_of(1), files));
+  ::close(0);
+  const auto received = [&] {
+    const FailingCalls failing({.call = SystemCall::fcntl, .error = EMFILE});
+    return receive_memory(pair_.there.get());
+  }();
+  EXPECT_LT(::fcntl(0, F_GETFD), 0);
+  if (input.is_open()) {
+    ::dup2(input.get(), 0);
+  }
+  EXPECT_THAT(received, fails_with(ErrorCode::operating_system));
 }
 
 TEST_F(Transport, BringsTheReceiptBack) {

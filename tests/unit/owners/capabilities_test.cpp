@@ -117,5 +117,33 @@ TEST(AccessSet, JoinsAndTakesAway) {
   EXPECT_EQ(set.of(on_host()), AccessFlags::none);
 }
 
+TEST(AccessSet, IsForNodesOfTheHostToo) {
+  AccessSet set;
+  set.set(on_host_numa_node(1), AccessFlags::read);
+  EXPECT_EQ(set.of(on_host_numa_node(1)), AccessFlags::read);
+  EXPECT_EQ(set.of(on_host_numa_node(0)), AccessFlags::none);
+  EXPECT_EQ(set.of(on_device(device_1)), AccessFlags::none);
+  ASSERT_EQ(set.descriptors().size(), 1U);
+  EXPECT_EQ(set.descriptors()[0].location, on_host_numa_node(1));
+}
+
+TEST(ProbeCapabilities, NamesThePeersThatADeviceReaches) {
+  sim::Profile profile = sim::profile_named("h200");
+  profile.peers = {{true, true, false}, {true, true, false}, {false, false, true}};
+  sim::SimMachine machine(profile, {.devices = 3});
+  const Capabilities first = must(probe_capabilities(machine.driver(), device_0));
+  EXPECT_EQ(first.peers, std::vector{device_1});
+  EXPECT_THAT(to_string(first), testing::EndsWith("peers: 1\n"));
+  const Capabilities island = must(probe_capabilities(machine.driver(), DeviceOrdinal(2)));
+  EXPECT_THAT(to_string(island), testing::EndsWith("peers: none\n"));
+}
+
+TEST(CapabilityCache, KeepsNoError) {
+  OwnersMachine machine;
+  CapabilityCache cache(machine.driver());
+  EXPECT_THAT(cache.of(DeviceOrdinal(3)), fails_with(ErrorCode::invalid_device));
+  EXPECT_THAT(cache.of(device_0), is_ok());
+}
+
 }  // namespace
 }  // namespace tessera

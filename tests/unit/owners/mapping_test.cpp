@@ -164,5 +164,37 @@ TEST(Mapping, MapsOneMemoryTwice) {
   EXPECT_EQ(memory.mapping_count(), 2U);
 }
 
+TEST(Mapping, MayBeMovedOntoItself) {
+  OwnersMachine machine;
+  Mapping mapping = machine.mapped(1);
+  Mapping& same = mapping;
+  mapping = std::move(same);
+  EXPECT_TRUE(mapping.is_open());
+  EXPECT_THAT(machine.machine().put(mapping.begin(), 1), is_ok());
+}
+
+TEST(Mapping, TakesNoAccessAwayThatNobodyHas) {
+  OwnersMachine machine("h200", 2);
+  Mapping mapping = machine.mapped(1);
+  EXPECT_THAT(mapping.revoke(AccessSet::of_device(device_1), Quiescence::none()), is_ok());
+  EXPECT_EQ(mapping.access(), AccessSet::of_device(device_0));
+}
+
+// More devices than most machines have.
+TEST(Mapping, GivesAccessToManyDevices) {
+  constexpr std::int32_t count = 12;
+  OwnersMachine machine("h200", count);
+  Mapping mapping = machine.mapped(1);
+  AccessSet all;
+  for (std::int32_t device = 0; device < count; ++device) {
+    all.set(on_device(DeviceOrdinal(device)), AccessFlags::read_write);
+  }
+  EXPECT_THAT(mapping.grant(all), is_ok());
+  EXPECT_EQ(mapping.access(), all);
+  EXPECT_EQ(must(machine.driver().mem_get_access(
+                {.address = mapping.begin(), .location = on_device(DeviceOrdinal(count - 1))})),
+            AccessFlags::read_write);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -86,5 +86,62 @@ TEST(MulticastBinding, IsUndoneByItsDestructor) {
   EXPECT_EQ(first.device(), device_1);
 }
 
+TEST(MulticastObject, HasASize) {
+  OwnersMachine machine("h200", 2);
+  EXPECT_FALSE(MulticastObject::make(machine.use(), {.size = Bytes(0), .devices = both}));
+  EXPECT_FALSE(
+      MulticastObject::make(machine.use(), {.size = Bytes(~std::uint64_t{0}), .devices = both}));
+}
+
+// What is unbound stays so; the references are given back when that works again, by a further
+// close or by the destructor.
+TEST(MulticastBinding, GoesOnWhereItsCloseWasStopped) {
+  for (const bool closes_again : {true, false}) {
+    OwnersMachine machine("h200", 2);
+    FaultInjectingDriver layer =
+        failing_once(machine.driver(), Call::mem_release, ErrorCode::unknown);
+    MulticastObject object =
+        must(MulticastObject::make(machine.use(layer), {.size = 2_MiB, .devices = both}));
+    PhysicalAllocation memory =
+        must(PhysicalAllocation::create(machine.use(layer), {.size = object.size()}));
+    {
+      MulticastBinding binding = must(MulticastBinding::bind(object, Bytes(0), memory));
+      MulticastBinding& same = binding;
+      binding = std::move(same);
+      must(memory.close());
+      EXPECT_THAT(binding.close(Quiescence::promised()), fails_with(ErrorCode::unknown));
+      EXPECT_TRUE(binding.is_open());
+      if (closes_again) {
+        EXPECT_THAT(binding.close(Quiescence::none()), is_ok());
+        EXPECT_THAT(binding.close(Quiescence::none()), is_ok());
+        EXPECT_FALSE(binding.is_open());
+      }
+    }
+    EXPECT_EQ(machine.books().allocations, 0U);
+    EXPECT_THAT(object.close(), is_ok());
+  }
+}
+
+TEST(MulticastBinding, IsLeftToTheSinkWhereItsDestructorCouldNotWait) {
+  class CannotWait final : public DriverWrapper {
+   public:
+    using DriverWrapper::DriverWrapper;
+    Status ctx_synchronize() override { return Error{.code = ErrorCode::unknown}; }
+  };
+  OwnersMachine machine("h200", 2);
+  CannotWait layer(&machine.driver());
+  {
+    const MulticastObject object =
+        must(MulticastObject::make(machine.use(layer), {.size = 2_MiB, .devices = both}));
+    const MulticastBinding binding = must(MulticastBinding::bind(
+        object, Bytes(0),
+        must(PhysicalAllocation::create(machine.use(layer), {.size = object.size()}))));
+    EXPECT_TRUE(binding.is_open());
+  }
+  ASSERT_EQ(machine.sink().failures().size(), 3U);
+  EXPECT_EQ(machine.sink().failures().front().error.code, ErrorCode::unknown);
+  EXPECT_THAT(machine.sink().retry_all(), is_ok());
+}
+
 }  // namespace
 }  // namespace tessera

@@ -109,5 +109,28 @@ TEST(ForEachMapping, ReturnsWhatTheDriverSaysOfItself) {
               fails_with(ErrorCode::not_initialized));
 }
 
+// Memory on the host is reached by all.
+TEST(Grant, AsksNobodyWhoReachesTheHost) {
+  sim::SimMachine machine(profile_with_an_island(), {.devices = 3});
+  CollectingSink sink;
+  const DriverUse use(machine.driver(), sink);
+  Mapping mapping =
+      must(Mapping::map(must(Reservation::make(use, {.size = 2_MiB})), Bytes(0),
+                        must(PhysicalAllocation::create(
+                            use, {.size = 2_MiB, .memory = {.location = on_host_numa_node(0)}}))));
+  EXPECT_THAT(grant(machine.driver(), mapping.range(), all_three), is_ok());
+  EXPECT_THAT(grant(mapping, all_three), is_ok());
+  EXPECT_EQ(mapping.access().devices().size(), 3U);
+}
+
+TEST(Grant, IsForSomebody) {
+  OwnersMachine machine;
+  const Mapping mapping = machine.mapped(1, {});
+  EXPECT_THAT(grant(machine.driver(), mapping.range(), {}), is_ok());
+  EXPECT_EQ(must(machine.driver().mem_get_access(
+                {.address = mapping.begin(), .location = on_device(device_0)})),
+            AccessFlags::none);
+}
+
 }  // namespace
 }  // namespace tessera

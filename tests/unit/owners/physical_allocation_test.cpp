@@ -111,5 +111,13 @@ TEST(PhysicalAllocation, TellsTheSinkWhatItsDestructorCouldNotGiveBack) {
   EXPECT_THAT(machine.sink().retry_all(), is_ok());
 }
 
+TEST(PhysicalAllocation, RefusesSizesThatNoneHas) {
+  OwnersMachine machine;
+  for (const Bytes size : {Bytes(0), Bytes(~std::uint64_t{0})}) {
+    EXPECT_THAT(PhysicalAllocation::create(machine.use(), {.size = size}),
+                fails_with(ErrorCode::invalid_value));
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -69,6 +69,8 @@ TEST(Quiescence, OfAMissingDeviceIsRefused) {
   EXPECT_THAT(Quiescence::after_current_context(machine.driver(), DeviceOrdinal(-1)),
               fails_with(ErrorCode::invalid_device));
   EXPECT_FALSE(Quiescence::promised().covers(DeviceOrdinal(-1)));
+  // More than an access set can name.
+  EXPECT_FALSE(Quiescence::promised().covers(DeviceOrdinal(AccessSet::locations_max)));
 }
 
 TEST(Quiescence, JoinsAndIsUsedUpByMoving) {
@@ -131,6 +133,42 @@ TEST(RetireQueue, KeepsWhatCouldNotBeUnmapped) {
   EXPECT_THAT(queue.collect(), fails_with(ErrorCode::unknown));
   EXPECT_EQ(queue.size(), 1U);
   EXPECT_EQ(must(queue.collect()), 1U);
+}
+
+TEST(RetireQueue, TakesNothingOfWhatIsClosed) {
+  OwnersMachine machine;
+  Mapping mapping = machine.mapped(1);
+  must(mapping.close(Quiescence::promised()));
+  RetireQueue queue(machine.driver());
+  EXPECT_THAT(queue.retire(mapping, {}), is_ok());
+  EXPECT_EQ(queue.size(), 0U);
+}
+
+// Each is tried, whatever became of those before.
+TEST(RetireQueue, ReturnsTheFirstOfItsErrors) {
+  OwnersMachine machine;
+  FaultInjectingDriver layer(&machine.driver(),
+                             {.faults = {Fault::nth_of(Call::mem_unmap, 1, ErrorCode::unknown),
+                                         Fault::nth_of(Call::mem_unmap, 2, ErrorCode::not_ready)}});
+  const auto map = [&] {
+    return must(Mapping::map(
+        must(Reservation::make(machine.use(layer), {.size = machine.unit()})), Bytes(0),
+        must(PhysicalAllocation::create(machine.use(layer), {.size = machine.unit()}))));
+  };
+  RetireQueue queue(layer);
+  for (int i = 0; i < 3; ++i) {
+    Mapping mapping = map();
+    must(queue.retire(mapping, {}));
+  }
+  EXPECT_THAT(queue.collect(), fails_with(ErrorCode::unknown));
+  EXPECT_EQ(queue.size(), 2U);
+  // Events that are not there.
+  for (int i = 0; i < 2; ++i) {
+    Mapping mapping = map();
+    must(queue.retire(mapping, {{.device = device_0, .event = EventHandle(0x77)}}));
+  }
+  EXPECT_FALSE(queue.collect());
+  EXPECT_EQ(queue.size(), 2U);
 }
 
 }  // namespace

@@ -92,6 +92,8 @@ TEST(Reservation, RefusesSizesThatNoneHas) {
               fails_with(ErrorCode::invalid_value));
   EXPECT_THAT(Reservation::make(machine.use(), {.size = Bytes(~std::uint64_t{0})}),
               fails_with(ErrorCode::invalid_value));
+  EXPECT_THAT(Reservation::make_at_most(machine.use(), {.size = machine.unit()}, Bytes(0)),
+              fails_with(ErrorCode::invalid_value));
 }
 
 TEST(Reservation, AsksForNoGranularityThatItWasTold) {

@@ -76,5 +76,35 @@ TEST(Transaction, GoesOnUndoingAfterAnErrorAndReturnsTheFirst) {
   EXPECT_EQ(machine.books(), machine.books_before());
 }
 
+TEST(Transaction, NotesAccessWhereItWasGranted) {
+  OwnersMachine machine;
+  Transaction transaction(machine.use());
+  const Reservation* reservation = must(transaction.reserve({.size = machine.unit() * 2}));
+  const PhysicalAllocation* memory = must(transaction.create({.size = machine.unit()}));
+  Mapping* left = must(transaction.map(*reservation, Bytes(0), *memory));
+  Mapping* right = must(transaction.map(*reservation, machine.unit(), *memory));
+  EXPECT_THAT(transaction.grant(reservation->range(), AccessSet()), is_ok());
+  EXPECT_THAT(transaction.grant(left->range(), AccessSet::of_device(device_0)), is_ok());
+  EXPECT_EQ(left->access(), AccessSet::of_device(device_0));
+  EXPECT_TRUE(right->access().is_empty());
+}
+
+TEST(Transaction, UndoesNothingOfTheCallersOwnOnceItIsCommitted) {
+  OwnersMachine machine;
+  bool is_undone = false;
+  {
+    Transaction transaction(machine.use());
+    must(transaction.reserve({.size = machine.unit()}));
+    transaction.on_rollback([&]() -> Status {
+      is_undone = true;
+      return {};
+    });
+    const Transaction::Made made = transaction.commit();
+    EXPECT_EQ(made.reservations.size(), 1U);
+    EXPECT_TRUE(made.mappings.empty() && made.allocations.empty());
+  }
+  EXPECT_FALSE(is_undone);
+}
+
 }  // namespace
 }  // namespace tessera

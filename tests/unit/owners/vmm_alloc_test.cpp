@@ -1,5 +1,8 @@
 #include "tessera/owners/vmm_alloc.h"
 
+#include <optional>
+#include <utility>
+
 #include "owners_machine.h"
 
 namespace tessera {
@@ -113,6 +116,18 @@ TEST(VmmFree, KeepsWhatItCouldNotUndo) {
   EXPECT_THAT(vmm_free(address), fails_with(ErrorCode::unknown));
   EXPECT_THAT(vmm_free(layer, address, Quiescence::none()), fails_with(ErrorCode::not_permitted));
   EXPECT_THAT(vmm_free(address), is_ok());
+}
+
+// A driver that is gone cannot take anything back, and another one at its place gives the same
+// addresses: what is freed is the new one's.
+TEST(VmmAlloc, ForgetsWhatADriverGaveThatIsGone) {
+  std::optional<sim::SimMachine> machine(std::in_place, "h200");
+  const DeviceAddress address = must(vmm_alloc(machine->driver(), 2_MiB));
+  machine.emplace("h200");
+  ASSERT_EQ(must(vmm_alloc(machine->driver(), 2_MiB)), address);
+  EXPECT_THAT(vmm_free(machine->driver(), address), is_ok());
+  EXPECT_EQ(machine->driver().books().mappings, 0U);
+  EXPECT_THAT(vmm_range(machine->driver(), address), fails_with(ErrorCode::invalid_value));
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "tessera/scenario/compare.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tessera/scenario/reader.h"
@@ -24,6 +27,8 @@ TEST(Compare, TakesAnyErrorForACrash) {
   EXPECT_TRUE(agrees_with("release h0 => CRASH signal=11", "CRASH signal=6"));
   EXPECT_FALSE(agrees_with("release h0 => CRASH signal=11", "OK"));
   EXPECT_FALSE(agrees_with("release h0 => INVALID_VALUE", "CRASH signal=11"));
+  EXPECT_TRUE(agrees_with("release h0 => HANG", "INVALID_VALUE"));
+  EXPECT_FALSE(agrees_with("release h0 => HANG", "OK"));
 }
 
 TEST(Compare, WantsTheExtrasThatTheFileHas) {
@@ -73,6 +78,30 @@ TEST(Compare, LooksAtTheCallsOfAChildThatBothName) {
       "ipc.child fd=f0 size=1u val=1 => OK child=[import:OK other:OK export:INVALID_VALUE]";
   EXPECT_TRUE(agrees_with(line, "OK child=[import:OK export:INVALID_VALUE more:OK]"));
   EXPECT_FALSE(agrees_with(line, "OK child=[import:OK export:OK]"));
+  EXPECT_TRUE(agrees_with(line, "OK child=x")) << "it names no call";
+}
+
+// One extra that differs is enough, whatever comes after it.
+TEST(Compare, LooksAtAllExtras) {
+  EXPECT_FALSE(agrees_with("reserve r0 size=1u => OK at=1 aligned=4096", "OK aligned=4096"));
+  EXPECT_FALSE(agrees_with("addrrange r0 => OK size=1 rel=0", "OK size=2 rel=0"));
+  EXPECT_FALSE(agrees_with("ipc.child fd=f0 size=1u val=1 => OK v=1 child=[import:OK]",
+                           "OK child=[import:OK]"));
+  EXPECT_FALSE(agrees_with("meminfo => OK total=1 v=2", "OK total=2 v=2"));
+}
+
+TEST(Answer, HasExtrasThatAreNoPairs) {
+  const auto extras_of = [](std::string_view text) {
+    std::vector<std::string> extras;
+    Answer::from_text(text).for_each_extra([&](const Answer::Extra& extra) {
+      extras.push_back(std::string(extra.key) + "|" + std::string(extra.value));
+    });
+    return extras;
+  };
+  EXPECT_EQ(extras_of("OK word a=1"), (std::vector<std::string>{"word|", "a|1"}));
+  EXPECT_EQ(extras_of("OK a="), std::vector<std::string>{"a|"});
+  EXPECT_EQ(extras_of("OK word"), std::vector<std::string>{"word|"});
+  EXPECT_EQ(extras_of("OK a=[b c"), std::vector<std::string>{"a|[b c"});
 }
 
 TEST(MergeAnswers, KeepsWhatIsTheSameAndMarksTheRest) {
@@ -82,6 +111,7 @@ TEST(MergeAnswers, KeepsWhatIsTheSameAndMarksTheRest) {
   EXPECT_EQ(merged("OK a=1", "OK a=1"), "OK a=1");
   EXPECT_EQ(merged("OK a=1 b=2", "OK a=1 b=3"), "OK a=1 b=*");
   EXPECT_EQ(merged("OK a=1", "UNKNOWN"), "OK|UNKNOWN a=*");
+  EXPECT_EQ(merged("OK a=1", "OK|UNKNOWN a=1"), "OK|UNKNOWN a=*");
   EXPECT_EQ(merged("OK|UNKNOWN a=*", "OK a=1"), "OK|UNKNOWN a=*");
   EXPECT_EQ(merged("OK|UNKNOWN a=*", "NOT_FOUND b=1"), "OK|UNKNOWN|NOT_FOUND a=* b=*");
 }

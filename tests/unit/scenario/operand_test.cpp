@@ -49,6 +49,7 @@ TEST(Operand, KnowsWhenItIsOneSymbol) {
   EXPECT_EQ(Operand::of("h3").symbol(), h(3));
   EXPECT_EQ(Operand::of("h3+1").symbol(), std::nullopt);
   EXPECT_EQ(Operand::of("3").symbol(), std::nullopt);
+  EXPECT_EQ(Operand::of("-h3").symbol(), std::nullopt);
   EXPECT_EQ(Operand().symbol(), std::nullopt);
 }
 

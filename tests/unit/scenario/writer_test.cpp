@@ -150,5 +150,24 @@ TEST(Writer, DropsASpellingThatNoLongerFits) {
   EXPECT_EQ(to_string(scenario), "case a serial\n  map r0 size=2u handle=h0 => OK\nend\n");
 }
 
+// A spelling set by hand that says nothing, no line, or another one.
+TEST(Writer, DropsASpellingThatIsNone) {
+  for (const char* spelling :
+       {"  ", "# nothing", "case", "case b", "case a noctx", "case a serial"}) {
+    const Case built = {.name = "a", .spelling = {spelling}};
+    EXPECT_EQ(to_string(built), "case a\nend\n") << spelling;
+  }
+  for (const char* spelling : {"  ", "release", "release h1", "release h0 => OK"}) {
+    Case built = {.name = "a"};
+    built.calls.push_back({.operation = Release{.handle = h(0)}, .spelling = {spelling}});
+    EXPECT_EQ(to_string(built), "case a\n  release h0\nend\n") << spelling;
+  }
+}
+
+TEST(Writer, PrintsNothingOfNoCases) {
+  EXPECT_EQ(to_string(Scenario{.ends_with_newline = false}), "");
+  EXPECT_EQ(to_string(Scenario{}), "");
+}
+
 }  // namespace
 }  // namespace tessera::scenario

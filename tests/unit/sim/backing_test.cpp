@@ -1,6 +1,7 @@
 #include "backing.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <random>
@@ -9,12 +10,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/failing_calls.h"
+
 namespace tessera::sim {
 namespace {
+
+using test::FailingCalls;
+using test::SystemCall;
 
 using Kind = Backing::Kind;
 
@@ -335,6 +342,65 @@ TEST(Backing, KeepsItsBytesWhenNoFileCanBeMade) {
   EXPECT_EQ(bytes_of(backing, {}, 5000), pattern(5000));
   EXPECT_EQ(backing.file_descriptor(), next);  // nothing leaked
   EXPECT_EQ(bytes_of(backing, {}, 5000), pattern(5000));
+}
+
+// A file that cannot be filled is given up, and the bytes stay where they are.
+TEST(Backing, KeepsItsBytesWhenTheFileCannotBeFilled) {
+  constexpr FailingCalls::Plan plans[] = {
+      {.call = SystemCall::ftruncate, .error = EFBIG},
+      {.call = SystemCall::pwrite, .error = ENOSPC},              // a fill
+      {.call = SystemCall::pwrite, .error = ENOSPC, .after = 1},  // a page
+      {.call = SystemCall::pwrite, .error = 0},
+      {.call = SystemCall::fcntl, .error = EPERM},
+  };
+  const auto expect_bytes = [](const Backing& backing) {
+    EXPECT_TRUE(are_all(bytes_of(backing, {}, 4096), 7));
+    EXPECT_EQ(bytes_of(backing, 8192_B, 100), pattern(100));
+  };
+  for (const auto& plan : plans) {
+    Backing backing(Kind::shared, 1_MiB);
+    backing.fill({}, 7, 4096_B);
+    backing.write(8192_B, pattern(100));
+    {
+      const FailingCalls failing(plan);
+      EXPECT_EQ(backing.file_descriptor(), -1);
+      EXPECT_TRUE(failing.has_failed());
+    }
+    expect_bytes(backing);
+    EXPECT_GE(backing.file_descriptor(), 0);
+    expect_bytes(backing);
+  }
+}
+
+// Older kernels do not know the flag for files that are not to be executed.
+TEST(Backing, MakesItsFileOnOlderKernels) {
+  Backing backing(Kind::shared, 1_MiB);
+  const FailingCalls failing({.call = SystemCall::memfd_create, .error = EINVAL});
+  EXPECT_GE(backing.file_descriptor(), 0);
+  EXPECT_TRUE(failing.has_failed());
+}
+
+TEST(Backing, TriesAgainWhereASignalCameBetween) {
+  for (const SystemCall call : {SystemCall::pwrite, SystemCall::pread, SystemCall::fallocate}) {
+    Backing backing(Kind::shared, 1_MiB);
+    EXPECT_GE(backing.file_descriptor(), 0);
+    const FailingCalls failing({.call = call, .error = EINTR, .times = 2});
+    backing.write({}, pattern(5000));
+    backing.fill(1000_B, 0, 1000_B);
+    auto expected = pattern(5000);
+    std::fill_n(expected.begin() + 1000, 1000, std::byte{});
+    EXPECT_EQ(bytes_of(backing, {}, 5000), expected);
+    EXPECT_TRUE(failing.has_failed());
+  }
+}
+
+TEST(Backing, ReadsZerosBeyondTheEndOfItsFile) {
+  const int file = ::memfd_create("short", MFD_CLOEXEC);
+  ASSERT_EQ(::pwrite(file, "abc", 3, 0), 3);
+  const Backing backing(file, {}, 1_MiB);
+  const auto bytes = bytes_of(backing, {}, 5000);
+  EXPECT_EQ(bytes[2], std::byte{'c'});
+  EXPECT_TRUE(are_all({bytes.begin() + 3, bytes.end()}, 0));
 }
 
 TEST(Backing, RefusesAFileTooLargeForTheSystem) {

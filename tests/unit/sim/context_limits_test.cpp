@@ -43,15 +43,19 @@ TEST(ContextLimits, OfPersistingCacheAreTenthsOfWhatTheDeviceHas) {
 }
 
 TEST(ContextLimits, OfADeviceWithoutPersistingCacheAreZero) {
-  Profile profile = *built_in_profile("h200");
-  profile.device_attributes.erase(108);
-  const LimitRule rule =
-      limit_rules(profile).at(static_cast<std::size_t>(ContextLimit::persisting_l2_cache_size));
-  EXPECT_EQ(rule.initial, Bytes(0));
-  Bytes value(1);
-  EXPECT_FALSE(rule.adjust(value));
-  value = Bytes(0);
-  EXPECT_TRUE(rule.adjust(value));
+  Profile unknown = *built_in_profile("h200");
+  unknown.device_attributes.erase(108);
+  Profile none = *built_in_profile("h200");
+  none.device_attributes[108] = 0;
+  for (const Profile& profile : {unknown, none}) {
+    const LimitRule rule =
+        limit_rules(profile).at(static_cast<std::size_t>(ContextLimit::persisting_l2_cache_size));
+    EXPECT_EQ(rule.initial, Bytes(0));
+    Bytes value(1);
+    EXPECT_FALSE(rule.adjust(value));
+    value = Bytes(0);
+    EXPECT_TRUE(rule.adjust(value));
+  }
 }
 
 TEST(ContextLimits, AreSetOrOnlyReadOrNotThere) {

@@ -1,6 +1,7 @@
 #include "exported_memory.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -16,8 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/failing_calls.h"
+
 namespace tessera::sim {
 namespace {
+
+using test::FailingCalls;
+using test::SystemCall;
 
 constexpr const char* descriptor_variable = "TESSERA_TEST_EXPORTED_DESCRIPTOR";
 
@@ -356,10 +362,18 @@ TEST(ExportedMemory, RefusesForgeries) {
   EXPECT_FALSE(Forgery(header, size + 1, all_seals).is_accepted());
   EXPECT_FALSE(
       Forgery(std::vector<std::byte>(128, std::byte{0xa5}), size, all_seals).is_accepted());
-  for (std::size_t at = 0; at < 32; ++at) {  // magic, version, sizes
+  const auto is_accepted_with = [&](std::size_t at, std::byte bit) {
     auto changed = header;
-    changed[at] ^= std::byte{0x80};
-    EXPECT_FALSE(Forgery(changed, size, all_seals).is_accepted()) << "byte " << at;
+    changed[at] ^= bit;
+    return Forgery(changed, size, all_seals).is_accepted();
+  };
+  for (std::size_t at = 0; at < 32; ++at) {  // magic, version, sizes
+    EXPECT_FALSE(is_accepted_with(at, std::byte{0x80})) << "byte " << at;
+  }
+  EXPECT_FALSE(is_accepted_with(58, std::byte{0x80}));  // whether there is metadata
+  EXPECT_TRUE(is_accepted_with(60, std::byte{0x80}));   // a property
+  for (std::size_t at = 65; at < 72; ++at) {            // not used
+    EXPECT_FALSE(is_accepted_with(at, std::byte{1})) << "byte " << at;
   }
 }
 
@@ -399,6 +413,86 @@ TEST(ExportedMemory, RefusesWhatIsNoExport) {
   ::close(exported);
   backing = Backing();
   EXPECT_EQ(open_descriptors(), before);
+}
+
+// Each call that an export or an import makes.
+constexpr FailingCalls::Plan calls_of_exports[] = {
+    {.call = SystemCall::memfd_create, .error = EMFILE},
+    {.call = SystemCall::ftruncate, .error = EFBIG},
+    {.call = SystemCall::fcntl, .error = EPERM},  // the seals
+    {.call = SystemCall::pwrite, .error = ENOSPC},
+    {.call = SystemCall::pwrite, .error = 0},  // cut short
+    {.call = SystemCall::open, .error = EMFILE},
+    {.call = SystemCall::fcntl, .error = ENOLCK, .after = 1},  // the lock
+};
+constexpr FailingCalls::Plan calls_of_imports[] = {
+    {.call = SystemCall::fcntl, .error = EINVAL},             // the seals
+    {.call = SystemCall::fcntl, .error = EBADF, .after = 1},  // the flags
+    {.call = SystemCall::fstat, .error = EIO},
+    {.call = SystemCall::pread, .error = EIO},
+    {.call = SystemCall::pread, .error = 0},
+    {.call = SystemCall::fcntl, .error = EMFILE, .after = 2},  // the duplicate
+};
+
+TEST(ExportedMemory, IsNotExportedWhereASystemCallFails) {
+  const int before = open_descriptors();
+  for (const auto& plan : calls_of_exports) {
+    Backing backing(Backing::Kind::shared, 1_MiB);
+    {
+      const FailingCalls failing(plan);
+      EXPECT_EQ(export_some(backing), -1) << static_cast<int>(plan.call);
+      EXPECT_TRUE(failing.has_failed()) << static_cast<int>(plan.call);
+    }
+    EXPECT_FALSE(is_export_open(backing, 0));
+    const int exported = export_some(backing);  // it works the next time
+    EXPECT_GE(exported, 0);
+    ::close(exported);
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(ExportedMemory, IsNotImportedWhereASystemCallFails) {
+  const int before = open_descriptors();
+  {
+    Backing backing(Backing::Kind::shared, 1_MiB);
+    const int exported = export_some(backing);
+    for (const auto& plan : calls_of_imports) {
+      const FailingCalls failing(plan);
+      EXPECT_FALSE(import_memory(exported)) << static_cast<int>(plan.call);
+      EXPECT_TRUE(failing.has_failed()) << static_cast<int>(plan.call);
+    }
+    EXPECT_TRUE(is_export_open(backing, 0));
+    ::close(exported);
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// Where nobody can tell whether a descriptor is open, none is.
+TEST(ExportedMemory, IsTakenForClosedWhereNobodySays) {
+  Backing backing(Backing::Kind::shared, 1_MiB);
+  const int exported = export_some(backing);
+  {
+    const FailingCalls failing({.call = SystemCall::fcntl, .error = EINVAL});
+    EXPECT_FALSE(is_export_open(backing, 0));
+  }
+  EXPECT_TRUE(is_export_open(backing, 0));
+  ::close(exported);
+  Backing without_file(Backing::Kind::shared, 1_MiB);
+  const FailingCalls failing({.call = SystemCall::memfd_create, .error = ENFILE});
+  EXPECT_FALSE(is_export_open(without_file, 0));
+}
+
+TEST(ExportedMemory, TriesAgainWhereASignalCameBetween) {
+  const SystemCall interrupted[] = {SystemCall::pwrite, SystemCall::open, SystemCall::pread};
+  for (const SystemCall call : interrupted) {
+    Backing backing(Backing::Kind::shared, 1_MiB);
+    put(backing, 1_B, "tile");
+    const FailingCalls failing({.call = call, .error = EINTR, .times = 3});
+    const int exported = export_some(backing);
+    EXPECT_EQ(text_of(import_some(exported), 1_B, 4), "tile");
+    EXPECT_TRUE(failing.has_failed());
+    ::close(exported);
+  }
 }
 
 TEST(ExportedMemory, GivesNoDescriptorWhenNoneIsLeft) {

@@ -6,6 +6,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace tessera::sim {
 namespace {
@@ -204,6 +207,19 @@ TEST(ProfileFile, NamesWhatIsOfAnotherType) {
               HasSubstr("address_windows[0].begin is the string \"12\"; expected an address"));
   EXPECT_THAT(fault(R"("address_windows": [{"begin": "0x20", "end": 5}])"),
               HasSubstr("address_windows[0].end is 0x5; expected more than begin, 0x20"));
+  for (const char* window : {"5", R"({"end": 5})", R"({"begin": 1, "end": 5, "size": 4})"}) {
+    EXPECT_THAT(fault("\"address_windows\": [" + std::string(window) + "]"),
+                HasSubstr("expected an object with \"begin\" and \"end\", and no more"))
+        << window;
+  }
+  EXPECT_THAT(fault(R"("address_windows": [{"begin": false, "end": 5}])"),
+              HasSubstr("address_windows[0].begin is false; expected an address"));
+  EXPECT_THAT(fault(R"("address_windows": [{"begin": 1, "end": "0xfg"}])"),
+              HasSubstr("address_windows[0].end is the string \"0xfg\"; expected an address"));
+  EXPECT_THAT(fault(R"("export_types": [5])"),
+              HasSubstr("export_types[0] is 5; expected one of posix_file_descriptor"));
+  EXPECT_THAT(fault(R"("device_attributes": {"1 KiB": 1})"),
+              HasSubstr("has no field \"1 KiB\"; expected a number"));
   EXPECT_THAT(fault_of("[]"), StartsWith("line 1, column 1: the profile is an array"));
 }
 
@@ -228,6 +244,21 @@ TEST(ProfileFile, LoadsAFile) {
   EXPECT_EQ(std::get<Profile>(result).name, "from_a_file");
   const TemporaryFile bad("{\n");
   EXPECT_THAT(fault_of(load_profile(bad.path())), StartsWith(bad.path() + ": line 2, column "));
+}
+
+// One that cannot be opened, and one that cannot be read.
+TEST(ProfileFile, SaysThatAFileCannotBeRead) {
+  const std::string path = TemporaryFile("").path();  // gone
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(fault_of(load_profile(path)), path + ": cannot be read");
+  ::close(socket);
+  ::unlink(path.c_str());
+  EXPECT_EQ(fault_of(load_profile("/proc/self/mem")), "/proc/self/mem: cannot be read");
 }
 
 TEST(ProfileFile, LoadsABuiltInByName) {

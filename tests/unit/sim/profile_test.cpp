@@ -106,6 +106,8 @@ TEST_P(ProfileContradiction, IsNamed) {
 
 const Contradiction contradictions[] = {
     {"name is \"\": it must be 1 to 255 printable", [](Profile& p) { p.name = ""; }},
+    {"name is \"xxxx", [](Profile& p) { p.name = std::string(256, 'x'); }},
+    {"name is \"h200?\": it must be 1 to 255 printable", [](Profile& p) { p.name = "h200\x7f"; }},
     {"device_name is \"a?b\": it must be", [](Profile& p) { p.device_name = "a\nb"; }},
     {"driver_version is -1: it must be 1 or more", [](Profile& p) { p.driver_version = -1; }},
     {"memory_total is 0: it must not be zero", [](Profile& p) { p.memory_total = 0_B; }},

@@ -250,5 +250,27 @@ TEST(SimDriverMulticastSupport, IsRefusedWhereThereIsNone) {
               fails_with(ErrorCode::not_supported));
 }
 
+TEST_F(SimDriverMulticast, MayBeForDescriptorsButNotForOtherHandles) {
+  const auto create_for = [&](HandleTypes types) {
+    return machine_->multicast_create(
+        {.device_count = 2, .size = machine_.unit(), .handle_types = types});
+  };
+  EXPECT_THAT(create_for(HandleTypes::posix_file_descriptor), is_ok());
+  EXPECT_THAT(create_for(HandleTypes::win32), fails_with(ErrorCode::invalid_value));
+}
+
+TEST_F(SimDriverMulticast, HasNoMemoryToDecompressInto) {
+  const AllocationHandle memory = machine_.create(1, {.usage = usage_hw_decompress});
+  const AllocationHandle multicast = create_full(1);
+  must(bind(multicast, memory, 1));
+  const auto attribute = [&](AllocationHandle handle) {
+    return must(
+        machine_->pointer_get_attribute({.attribute = PointerAttribute::is_hw_decompress_capable,
+                                         .address = map_for_all(handle, 1)}));
+  };
+  EXPECT_EQ(attribute(memory), 1U);
+  EXPECT_EQ(attribute(multicast), 0U);
+}
+
 }  // namespace
 }  // namespace tessera::sim
