@@ -49,6 +49,30 @@ const Clause memory_of_others[] = {
        must(m->ctx_synchronize());
        must(m.unmap(address, 1));
      }},
+    // Then the CPU copies, and what it has copied is done.
+    {"MayBeOnTheHost", RuleId::unknown_handle,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.reserve(1);
+       must(m.map(address, 1,
+                  must(m.simulator().mem_create(
+                      {.size = m.units(1),
+                       .properties = {.location = {.type = LocationType::host_numa}}}))));
+       must(allow_host(m, address));
+       must(m.put(address));
+       must(m.unmap(address, 1));
+     }},
+    {"MayBeOnAnothersHost", RuleId::none,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.reserve(1);
+       const AllocationHandle of_others = must(m.simulator().mem_create(
+           {.size = m.units(1),
+            .properties = {.requested_handle_types = HandleTypes::posix_file_descriptor,
+                           .location = {.type = LocationType::host_numa}}}));
+       must(m.map(address, 1, imported(m, of_others)));
+       must(allow_host(m, address));
+       must(m.put(address));
+       must(m.unmap(address, 1));
+     }},
     {"MayBeBoundByItsAddress", RuleId::unknown_handle,
      [](RuleMachine& m) {
        const DeviceAddress address = m.reserve(1);

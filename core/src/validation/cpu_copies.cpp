@@ -2,15 +2,25 @@
 
 namespace tessera::validation {
 
+namespace {
+
+// Memory that the layer has not seen made, or was imported, is on the host if the host has access.
+bool is_on_host(const LiveObjects& objects, const LiveMapping& mapping) {
+  const bool is_known = mapping.memory != no_memory && !objects.memory(mapping.memory).is_foreign;
+  return is_known ? is_host(objects.memory(mapping.memory).properties.location.type)
+                  : mapping.host != AccessFlags::none;
+}
+
+}  // namespace
+
 CpuReach cpu_reach(const LiveObjects& objects, AddressRange side, ContextHandle copier) {
   const LiveMapping* first = objects.mapping_at(side.begin());
   const LiveContext* context = objects.context(copier);
   if (side.is_empty()) {
     return CpuReach::none;
   }
-  if (first != nullptr && first->memory != no_memory && context != nullptr &&
+  if (first != nullptr && context != nullptr && is_on_host(objects, *first) &&
       !first->is_unknown(context->device) &&
-      is_host(objects.memory(first->memory).properties.location.type) &&
       first->access_of(context->device) == AccessFlags::none) {
     return CpuReach::alone;
   }
