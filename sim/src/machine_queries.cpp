@@ -195,6 +195,14 @@ Result<int> Machine::mem_get_handle_for_address_range(const RangeHandleRequest& 
   TESSERA_TRY_ASSIGN(const Context* context, need_context());
   TESSERA_TRY(
       resolve(*context, request.address, request.size, AccessFlags::none, Toucher::copy_by_device));
+  // A mapping over PCIe is refused whatever else is asked for [h200].
+  constexpr std::uint64_t over_pcie = 1;
+  if ((request.flags & over_pcie) != 0) {
+    return refuse(ErrorCode::not_supported, Reason::not_supported_here);
+  }
+  if (request.flags != 0) {
+    return invalid(Reason::unknown_flags, request.flags, over_pcie);
+  }
   const int descriptor = ::memfd_create("tessera-dma-buf", MFD_CLOEXEC);
   if (descriptor < 0) {
     return refuse(ErrorCode::operating_system, Reason::no_descriptor_left);

@@ -37,5 +37,26 @@ TEST(CopyBackInFlight, KeepsItsPlaceWhereItCannotBeWaitedFor) {
   EXPECT_TRUE(driver.ledger().leak_report().is_empty());
 }
 
+// Such a buffer knew of no device with access: its end waited for none, and any proof would do.
+TEST(CopyBackInFlight, IsWaitedForByWhoeverGivesThePlaceBack) {
+  for (const bool closes : {true, false}) {
+    SimMachine machine("h200");
+    FaultInjectingDriver faults(&machine.driver(), {});
+    ValidatingDriver driver(&faults);
+    {
+      SleepableBuffer buffer = must(SleepableBuffer::make(driver, {.size = 4_MiB}));
+      must(buffer.sleep(Quiescence::promised(), Contents::keep_on_host));
+      faults.set_plan({.faults = {Fault::each_of(Call::stream_synchronize, ErrorCode::unknown)}});
+      EXPECT_FALSE(buffer.wake());
+      faults.set_plan({});
+      if (closes) {
+        EXPECT_THAT(buffer.close(Quiescence::none()), fails_with(ErrorCode::not_permitted));
+      }
+    }
+    EXPECT_EQ(driver.finding_count(), 0U);
+    EXPECT_TRUE(driver.ledger().leak_report().is_empty());
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sim

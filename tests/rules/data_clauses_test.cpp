@@ -171,6 +171,11 @@ const Clause data_clauses[] = {
        must(m.allow(address + 1_B, 1, device_0, AccessFlags::none));
        static_cast<void>(to_host(m, address, {}));
      }},
+    {"DmaBufsKnowOneFlag", RuleId::flags_unknown,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_get_handle_for_address_range(
+           {.address = m.mapped(1), .size = Bytes(4096), .flags = 2}));
+     }},
     {"DmaBufsBeginAtAPage", RuleId::range_handle_unaligned,
      [](RuleMachine& m) {
        static_cast<void>(m->mem_get_handle_for_address_range(

@@ -187,8 +187,8 @@ class Driver {
   // ERRORS: invalid_value (nothing known at that address, or not this of it); not_supported.
   virtual Result<std::uint64_t> pointer_get_attribute(const PointerAttributeRequest& request) = 0;
   // A dma-buf descriptor for a range of device memory; the caller closes it. VALID: host-page
-  // aligned, mapped; a current context. ERRORS: invalid_value, not_supported; operating_system (no
-  // descriptor left).
+  // aligned, mapped; a current context. ERRORS: invalid_value, not_supported (also of flag 1, a
+  // mapping over PCIe [h200]); operating_system (no descriptor left).
   virtual Result<int> mem_get_handle_for_address_range(const RangeHandleRequest& request) = 0;
 
   // --- Data: need a current context whose device has the access; ranges may cross mappings ----

@@ -252,7 +252,7 @@ struct PointerAttributeRequest {
   DeviceAddress address;
 };
 
-// CUmemRangeHandleType: 1 is a dma-buf descriptor.
+// CUmemRangeHandleType: 1 is a dma-buf descriptor. Flags: 1 asks for a mapping over PCIe.
 struct RangeHandleRequest {
   DeviceAddress address;
   Bytes size;

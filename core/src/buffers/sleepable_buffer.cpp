@@ -151,7 +151,6 @@ Status SleepableBuffer::wake(CallSite site) {
     }
     return filled;
   }
-  row_.note_access(access_);
   kept_.reset();
   state_ = SleepState::awake;
   ++generation_;
@@ -179,6 +178,8 @@ Status SleepableBuffer::fill(bool& is_copying, CallSite site) {
   static_cast<void>(row_.shorten_to(0));
   TESSERA_TRY(make_pieces(site));
   TESSERA_TRY(set_access(reservation_.range()));
+  // Before the copy: should nobody see it end, giving back waits for these devices.
+  row_.note_access(access_);
   if (kept_ != nullptr) {
     TESSERA_TRY(use_.driver->memcpy_htod(
         {.destination = address(),

@@ -268,6 +268,7 @@ TESSERA_CHECK_ANSWER(memset_d8_async) {
 }
 
 TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
+  look.flags_are(request.flags, 1);
   constexpr Bytes least_host_page(4096);
   if (request.size.is_zero() || !is_aligned(request.address, least_host_page) ||
       !is_aligned(request.size, least_host_page)) {

@@ -131,6 +131,20 @@ TEST(SimDriverCorners, AnExternalWaitBelongsIntoAGraph) {
               fails_with(ErrorCode::invalid_value));
 }
 
+// Answers of an H200, driver 580.159.04, about memory of mem_alloc.
+TEST(SimDriverCorners, DmaBufsKnowOneFlagAndDoNotHaveIt) {
+  SimMachine machine("h200");
+  const DeviceAddress memory = must(machine->mem_alloc(4_MiB));
+  const auto ask = [&](DeviceAddress address, std::uint64_t flags) {
+    return machine->mem_get_handle_for_address_range(
+        {.address = address, .size = 2_MiB, .flags = flags});
+  };
+  EXPECT_THAT(ask(memory, 1), fails_with(ErrorCode::not_supported));
+  EXPECT_THAT(ask(memory, 2), fails_with(ErrorCode::invalid_value));
+  EXPECT_THAT(ask(memory, 9), fails_with(ErrorCode::not_supported));
+  EXPECT_THAT(ask(DeviceAddress(1ULL << 40U), 9), fails_with(ErrorCode::invalid_value));
+}
+
 TEST(CheckMachine, SaysWhatIsWrongWithItsProfile) {
   Profile profile = profile_named("h200");
   EXPECT_EQ(check_machine(profile, {}), "");
