@@ -340,7 +340,7 @@ class Machine {
   [[nodiscard]] Result<Copiers> copiers(const MemcpyDtodAsyncRequest& request);
   // Of copies between host memory of the program's own and a range: who copies the range.
   [[nodiscard]] Result<Toucher> copier(StreamHandle stream, DeviceAddress address, Bytes size);
-  // Until what is in the stream is done.
+  // Until what is in the stream is done, which is there.
   Status wait_for_stream(StreamHandle stream);
 
   // --- Order (machine_order.cpp) ---

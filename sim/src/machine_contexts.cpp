@@ -116,8 +116,7 @@ Status Machine::check_not_lost() const {
 void Machine::wait_for_device(DeviceOrdinal device) {
   Timeline::Time end = 0;
   for (const auto& [handle, resources] : resources_) {
-    const Context* context = contexts_.find(handle);
-    if (context != nullptr && context->device == device) {
+    if (contexts_.find(handle)->device == device) {
       end = std::max(end, timeline_.context_end(handle));
     }
   }

@@ -284,14 +284,9 @@ Status Machine::mem_free_async(const FreeAsyncRequest& request) {
     return invalid(Reason::not_allocated, request.address.value());
   }
   legacy_[*index].is_being_freed = true;
-  const std::uint64_t id = legacy_[*index].buffer_id;
-  // Freed meanwhile, with its context perhaps: the address may be another's by then.
-  timeline_.enqueue(context->handle, request.stream, 0, [this, id, address = request.address] {
-    const auto freed = legacy_at(address);
-    if (freed && legacy_[*freed].buffer_id == id) {
-      free_legacy(*freed);
-    }
-  });
+  // Nothing frees it before: it is being freed, and contexts end after all work.
+  timeline_.enqueue(context->handle, request.stream, 0,
+                    [this, index = *index] { free_legacy(index); });
   return {};
 }
 

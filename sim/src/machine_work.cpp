@@ -76,8 +76,7 @@ Result<Machine::Copiers> Machine::copiers(const MemcpyDtodAsyncRequest& request)
 }
 
 Status Machine::wait_for_stream(StreamHandle stream) {
-  TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
-  timeline_.advance_to(timeline_.stream_end(context->handle, stream));
+  timeline_.advance_to(timeline_.stream_end(contexts_.current_handle(), stream));
   return check_not_lost();
 }
 
@@ -118,14 +117,15 @@ Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
   const bool is_by_cpu =
       by.destination == Toucher::copy_by_cpu || by.source == Toucher::copy_by_cpu;
   if (is_by_cpu && by.destination == Toucher::copy_by_device && copy.size <= staged_max) {
-    TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
+    const Context& now =
+        *contexts_.find(timeline_.stream_context(contexts_.current_handle(), request.stream));
     std::vector<std::byte> staged(copy.size.value());
     // What is wrong with the source is said below, after what is with the destination.
-    if (read_bytes(*context, copy.source, staged, by.source)) {
+    if (read_bytes(now, copy.source, staged, by.source)) {
       return enqueue(request.stream, duration,
                      {{copy.destination, copy.size, AccessFlags::read_write, by.destination}},
-                     [this, copy, by, bytes = std::move(staged)](const Context& runs_in) {
-                       return write_bytes(runs_in, copy.destination, bytes, by.destination);
+                     [this, copy, by, bytes = std::move(staged)](const Context& context) {
+                       return write_bytes(context, copy.destination, bytes, by.destination);
                      });
     }
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <span>
+#include <vector>
 
 #include "rule_machine.h"
 
@@ -41,6 +42,22 @@ DeviceAddress across(RuleMachine& m) {
   m.fill(address + m.units(1), 1);
   must(m.allow(address + m.units(1), 1));
   return address + (m.units(1) - 1_B);
+}
+
+// A unit of memory on the host that only the host may touch, with an allocation behind it.
+DeviceAddress beside_an_allocation(RuleMachine& m) {
+  std::vector<DeviceAddress> ranges;
+  for (;;) {
+    const DeviceAddress allocation = must(m->mem_alloc(m.units(1)));
+    ranges.push_back(m.reserve(1));
+    for (const DeviceAddress range : ranges) {
+      if (range + m.units(1) == allocation) {
+        must(m.map(range, 1, m.create(1, {.location = {.type = on_host}})));
+        must(m.allow_for(range, 1, {.type = LocationType::host}, AccessFlags::read_write));
+        return range;
+      }
+    }
+  }
 }
 
 const Clause data_clauses[] = {
@@ -171,6 +188,18 @@ const Clause data_clauses[] = {
        must(m.allow(address + 1_B, 1, device_0, AccessFlags::none));
        static_cast<void>(to_host(m, address, {}));
      }},
+    // Pinned memory beside it is the CPU's, too; a device's is not.
+    {"TheCpuStopsAtADevicesAllocation", RuleId::copy_no_access_on_host,
+     [](RuleMachine& m) {
+       const DeviceAddress host = beside_an_allocation(m);
+       static_cast<void>(
+           m->memcpy_dtod({.destination = m.mapped(1), .source = host, .size = m.units(1) + 1_B}));
+     }},
+    {"DmaBufsOverPcieAreNotSupported", RuleId::none,
+     [](RuleMachine& m) {
+       static_cast<void>(m->mem_get_handle_for_address_range(
+           {.address = m.mapped(1), .size = Bytes(4096), .flags = 1}));
+     }},
     {"DmaBufsKnowOneFlag", RuleId::flags_unknown,
      [](RuleMachine& m) {
        static_cast<void>(m->mem_get_handle_for_address_range(
@@ -227,6 +256,30 @@ const Clause refusals_without_effect[] = {
        must(m.allow(address + m.units(1), 1));
      }},
 };
+
+// What the driver says of a range that no rule may look at tells nothing.
+TEST(DataClauses, AreSilentOfRangesBeyond64Bits) {
+  RuleMachine m(h200(), ValidationMode::report, {RuleId::range_wraps});
+  const DeviceAddress address = m.mapped(1);
+  const Bytes endless = align_down(Bytes(~std::uint64_t{0}), 2_MiB);
+  EXPECT_FALSE(m->memset_d8({.destination = address, .value = 1, .size = endless}));
+  EXPECT_FALSE(m->mem_get_handle_for_address_range({.address = address, .size = endless}));
+  EXPECT_THAT(m->findings(), testing::IsEmpty());
+}
+
+// Only the peer is known to have lost what it had: the host may have access.
+TEST(DataClauses, AreSilentWhereTheHostsAccessIsNotKnown) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const DeviceAddress address = of_host(m);
+  m.fill(address + m.units(1), 1);
+  const std::array host_only = {
+      AccessDescriptor{.location = {.type = LocationType::host}, .flags = AccessFlags::read_write}};
+  EXPECT_FALSE(
+      m->mem_set_access({.address = address, .size = m.units(2), .descriptors = host_only}));
+  const std::size_t before = m->findings().size();
+  must(to_host(m, address, {}));
+  EXPECT_EQ(m->findings().size(), before);
+}
 
 class EachDataClause : public ::testing::TestWithParam<Clause> {};
 

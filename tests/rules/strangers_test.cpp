@@ -153,12 +153,36 @@ const Clause contexts_of_others[] = {
        must(m.simulator().ctx_set_current(second));
        must(m->event_record({.event = event}));
      }},
+    // Then who has access is not known, nor who copies.
+    {"MakeCopiesTheirs", RuleId::none,
+     [](RuleMachine& m) {
+       const ContextHandle second = must(m->ctx_create({.device = device_1}));
+       must(m->ctx_set_current(m.primary()));
+       const DeviceAddress of_second = m.reserve(2);
+       m.fill(of_second, 1);
+       must(m.allow(of_second, 1, device_1));
+       must(m.map(of_second + m.units(1), 1,
+                  m.create(1, {.location = {.type = LocationType::host_numa}})));
+       must(m.allow(of_second + m.units(1), 1, device_1));
+       must(m.simulator().ctx_set_current(second));
+       must(m.put(of_second));
+       must(m.put(of_second + m.units(1)));
+     }},
     {"AreNotKnownOnEachThread", RuleId::none,
      [](RuleMachine& m) {
        const EventHandle event = must(m->event_create(EventFlags::none));
        std::thread([&] {
          must(m.simulator().ctx_set_current(m.primary()));
          must(m->event_record({.event = event}));
+       }).join();
+     }},
+    {"RefuseWhatNobodyCouldForesee", RuleId::copy_no_access,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.reserve(1);
+       m.fill(address, 1);
+       std::thread([&] {
+         must(m.simulator().ctx_set_current(m.primary()));
+         static_cast<void>(m.put(address));
        }).join();
      }},
     // Reset and retained again: the one that ended has the same handle.

@@ -76,8 +76,7 @@ bool check_for_cpu(Inspection& look, AddressRange range, AccessFlags needed) {
     const LiveAllocation* other = look.objects.allocation_at(next);
     const bool is_open = mapping != nullptr
                              ? mapping->is_host_unknown || allows(mapping->host, needed)
-                             : other != nullptr && (other->kind == OtherMemory::host ||
-                                                    other->kind == OtherMemory::managed);
+                             : other != nullptr && other->kind == OtherMemory::host;
     if (!is_open) {
       const AccessFlags host = mapping != nullptr ? mapping->host : AccessFlags::none;
       return look.report(RuleId::copy_no_access_on_host,
@@ -187,7 +186,7 @@ std::optional<DeviceAddress> first_unknown(const Inspection& look, AddressRange 
 // does not know that.
 void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer) {
   const auto range = AddressRange::make(address, size);
-  if (answer || answer.error().code != ErrorCode::invalid_value || !range) {
+  if (answer.error().code != ErrorCode::invalid_value || !range) {
     return;
   }
   const LiveMapping* mapping = look.objects.mapping_at(address);
@@ -281,7 +280,7 @@ TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {
 // Memory may have come from where the layer doesn't see it, and host pages be larger.
 TESSERA_CHECK_ANSWER(mem_get_handle_for_address_range) {
   const auto range = AddressRange::make(request.address, request.size);
-  if (!answer && answer.error().code == ErrorCode::invalid_value && range) {
+  if (answer.error().code == ErrorCode::invalid_value && range) {
     look.report(RuleId::range_handle_not_mapped,
                 {request.address.value(), request.size.value(),
                  first_unknown(look, *range).value_or(range->begin()).value()});

@@ -4,7 +4,6 @@
 #include <string>
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include "support/matchers.h"
 #include "support/mock_driver.h"

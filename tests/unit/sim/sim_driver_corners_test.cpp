@@ -131,6 +131,34 @@ TEST(SimDriverCorners, AnExternalWaitBelongsIntoAGraph) {
               fails_with(ErrorCode::invalid_value));
 }
 
+TEST(SimDriverCorners, AContextNeedsRoomForItsStacks) {
+  SimMachine machine("h200");
+  const Profile& profile = *built_in_profile("h200");
+  const Bytes free = machine.free_memory();
+  // Room for the context without its stacks, and a little.
+  const Bytes rest = profile.context_static - 2_MiB;
+  static_cast<void>(must(machine->mem_create({.size = align_down(free - rest, 2_MiB)})));
+  const Books before = machine->books();
+  EXPECT_THAT(machine->ctx_create({.device = device_0}), fails_with(ErrorCode::out_of_memory));
+  EXPECT_EQ(machine->books(), before);
+}
+
+TEST(SimDriverCorners, StacksNeedRoom) {
+  SimMachine machine("h200");
+  const Bytes free = machine.free_memory();
+  static_cast<void>(must(machine->mem_create({.size = align_down(free, 2_MiB)})));
+  const Bytes before = must(machine->ctx_get_limit(ContextLimit::stack_size));
+  EXPECT_THAT(machine->ctx_set_limit({.limit = ContextLimit::stack_size, .value = 64_KiB}),
+              fails_with(ErrorCode::out_of_memory));
+  EXPECT_THAT(machine->ctx_get_limit(ContextLimit::stack_size), is_ok_and_holds(before));
+}
+
+TEST(SimDriverCorners, TheHostDoesNotReadTheDriversOwnMemory) {
+  SimMachine machine("h200");
+  const AddressRange own = built_in_profile("h200")->driver_mapped_single_device.front();
+  EXPECT_THAT(machine->host_read(own.begin()), fails_with(ErrorCode::illegal_address));
+}
+
 // Answers of an H200, driver 580.159.04, about memory of mem_alloc.
 TEST(SimDriverCorners, DmaBufsKnowOneFlagAndDoNotHaveIt) {
   SimMachine machine("h200");
