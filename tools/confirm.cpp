@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "comparison.h"
@@ -15,8 +16,9 @@ namespace {
 enum class Wants : std::uint8_t { own_process, none_beside };
 
 // Runs those that differ again, each in a process of its own.
-std::size_t run_differing_again(const std::vector<scenario::Case>& cases, RunOptions options,
-                                Wants wants, Bytes granule, std::vector<CaseOutcome>& outcomes) {
+void run_differing_again(const std::vector<scenario::Case>& cases, RunOptions options, Wants wants,
+                         Bytes granule, std::vector<CaseOutcome>& outcomes,
+                         std::set<std::size_t>& run_again) {
   std::vector<std::size_t> indexes;
   std::vector<scenario::Case> again;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -28,7 +30,7 @@ std::size_t run_differing_again(const std::vector<scenario::Case>& cases, RunOpt
     }
   }
   if (again.empty()) {
-    return 0;
+    return;
   }
   options.batch = 1;
   if (wants == Wants::none_beside) {
@@ -37,12 +39,12 @@ std::size_t run_differing_again(const std::vector<scenario::Case>& cases, RunOpt
   auto run = run_in_workers(again, options);
   auto* second = std::get_if<std::vector<CaseOutcome>>(&run);
   if (second == nullptr) {
-    return 0;
+    return;
   }
   for (std::size_t i = 0; i < indexes.size(); ++i) {
     outcomes[indexes[i]] = std::move((*second)[i]);
+    run_again.insert(indexes[i]);
   }
-  return indexes.size();
 }
 
 }  // namespace
@@ -52,15 +54,14 @@ std::size_t confirm_differences(const std::vector<scenario::Case>& cases, const 
   if (!uses_workers(options)) {
     return 0;
   }
-  std::size_t count = 0;
+  std::set<std::size_t> run_again;
   if (options.batch != 1) {
-    count = run_differing_again(cases, options, Wants::own_process, granule, outcomes);
+    run_differing_again(cases, options, Wants::own_process, granule, outcomes, run_again);
   }
   if (options.jobs > 1) {
-    count =
-        std::max(count, run_differing_again(cases, options, Wants::none_beside, granule, outcomes));
+    run_differing_again(cases, options, Wants::none_beside, granule, outcomes, run_again);
   }
-  return count;
+  return run_again.size();
 }
 
 }  // namespace tessera::tools

@@ -185,8 +185,19 @@ class Places {
       return false;
     }
     const auto objects = ledger_.lock();
-    const LiveMapping* source = objects->mapping_at(DeviceAddress(of.source));
-    return source != nullptr && source->host != AccessFlags::none;
+    const DeviceAddress begin(of.source);
+    for (DeviceAddress next = begin; next - begin < Bytes(of.size);) {
+      const LiveMapping* mapping = objects->mapping_at(next);
+      if (mapping == nullptr) {
+        const LiveAllocation* other = objects->allocation_at(next);
+        return other != nullptr && other->kind == OtherMemory::host;
+      }
+      if (mapping->host != AccessFlags::none) {
+        return true;
+      }
+      next = mapping->range.end();
+    }
+    return false;
   }
 
   struct Made {
