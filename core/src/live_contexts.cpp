@@ -25,7 +25,14 @@ void LiveObjects::add_context(ContextHandle context, DeviceOrdinal device, bool 
 
 // Its allocations, streams and events go with it; what mem_create made and mappings stay.
 void LiveObjects::end_context(ContextHandle context, const MadeBy& ended) {
-  std::erase_if(allocations_, [&](const auto& entry) { return entry.second.context == context; });
+  std::erase_if(allocations_, [&](const auto& entry) {
+    const bool goes = entry.second.context == context;
+    if (goes) {
+      remember({DeadKind::allocation, entry.first.value(), entry.second.range.size(),
+                entry.second.made, ended});
+    }
+    return goes;
+  });
   const auto end_orders = [&](auto& orders, DeadKind kind) {
     std::erase_if(orders, [&](const auto& entry) {
       const bool goes = entry.second.context == context;

@@ -71,7 +71,8 @@ class Timeline {
   [[nodiscard]] Time free_at(ContextHandle context, StreamHandle stream) const;
   // When all work of the context will have ended.
   [[nodiscard]] Time context_end(ContextHandle context) const;
-  // Forgets the context's streams, events and work, undone (it was destroyed or reset).
+  // Forgets the context's streams, events and, were there any, work (it was destroyed or reset,
+  // which waits for all work first).
   void drop_context(ContextHandle context);
   // Forgets the context's work, undone, and keeps its streams and events (it was lost). Nothing of
   // it is busy from now on; what already waits for it in other contexts still ends when it would.

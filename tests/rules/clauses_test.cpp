@@ -2,6 +2,7 @@
 // nearest program that keeps to it.
 #include <array>
 #include <span>
+#include <thread>
 
 #include <unistd.h>
 
@@ -188,6 +189,37 @@ constexpr StreamHandle own_stream{2};  // of the thread
 ContextHandle second_context(RuleMachine& m) { return must(m->ctx_create({.device = device_0})); }
 
 const Clause order_clauses[] = {
+    {"SynchronizesADefaultStreamInAContext", RuleId::no_current_context,
+     [](RuleMachine& m) {
+       must(m->ctx_set_current({}));
+       static_cast<void>(m->stream_synchronize({}));
+     }},
+    {"SynchronizesAnotherInNone", RuleId::none,
+     [](RuleMachine& m) {
+       const StreamHandle stream = must(m->stream_create(StreamFlags::non_blocking));
+       must(m->ctx_set_current({}));
+       must(m->stream_synchronize(stream));
+     }},
+    {"RecordsInADefaultStreamInAContext", RuleId::no_current_context,
+     [](RuleMachine& m) {
+       const EventHandle event = must(m->event_create(EventFlags::none));
+       must(m->ctx_set_current({}));
+       static_cast<void>(m->event_record({.event = event}));
+     }},
+    {"WaitsInADefaultStreamInALiveContext", RuleId::current_context_destroyed,
+     [](RuleMachine& m) {
+       const EventHandle event = must(m->event_create(EventFlags::none));
+       const ContextHandle gone = must(m->ctx_create({.device = device_0}));
+       std::thread([&] { must(m->ctx_destroy(gone)); }).join();
+       static_cast<void>(m->stream_wait_event({.stream = {}, .event = event}));
+     }},
+    {"LaunchesOnWhatItsContextHad", RuleId::launch_not_mapped,
+     [](RuleMachine& m) {
+       const DeviceAddress address = must(m->mem_alloc(16_B));
+       must(m->device_primary_ctx_reset(device_0));
+       must(m->device_primary_ctx_retain(device_0));
+       static_cast<void>(m.launch(address));
+     }},
     {"StreamsHaveKnownFlags", RuleId::flags_unknown,
      [](RuleMachine& m) { static_cast<void>(m->stream_create(static_cast<StreamFlags>(2))); }},
     // The other device's work goes with its context, and so does what waits for it.

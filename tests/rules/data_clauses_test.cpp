@@ -112,17 +112,27 @@ const Clause data_clauses[] = {
        must(m->memcpy_htod({.destination = address, .source = std::span(pinned, 16)}));
        must(m.unmap(address, 1));
      }},
-    // The call waits for the CPU, and for all that the stream held before.
     {"WhatTheCpuWroteIsDone", RuleId::none,
      [](RuleMachine& m) {
        const DeviceAddress host = of_host(m);
-       const DeviceAddress device = m.mapped(1);
-       const StreamHandle stream = must(m->stream_create(StreamFlags::non_blocking));
-       must(m.launch(device, stream));
-       must(m->memcpy_dtod_async(
-           {.copy = {.destination = host, .source = device, .size = 1_B}, .stream = stream}));
-       must(m.unmap(device, 1));
+       must(m->memcpy_dtod({.destination = host, .source = m.mapped(1), .size = 1_B}));
        must(m.unmap(host, 1));
+     }},
+    // That a call waits for the CPU to write is one driver's way.
+    {"WhatTheStreamHeldBeforeIsNot", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       const DeviceAddress device = m.mapped(1);
+       must(m.launch(device));
+       must(m->memcpy_dtod({.destination = of_host(m), .source = m.mapped(1), .size = 1_B}));
+       must(m.unmap(device, 1));
+     }},
+    {"ACopyOfNothingWaitsForNothing", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.mapped(1);
+       must(m.launch(address));
+       must(m->memcpy_htod({.destination = address, .source = no_memory_of(0)}));
+       must(m->memcpy_dtoh({.destination = no_memory_of(0), .source = address}));
+       must(m.unmap(address, 1));
      }},
     // Only what mem_host_alloc gave is pinned.
     {"ManagedMemoryIsStagedToo", RuleId::unmap_in_flight,
@@ -194,6 +204,13 @@ const Clause data_clauses[] = {
        const DeviceAddress host = beside_an_allocation(m);
        static_cast<void>(
            m->memcpy_dtod({.destination = m.mapped(1), .source = host, .size = m.units(1) + 1_B}));
+     }},
+    // Copies go between any devices, fills only where peer access is enabled.
+    {"FillsOfAPeersAllocation", RuleId::copy_no_access,
+     [](RuleMachine& m) {
+       const DeviceAddress address = must(m->mem_alloc(16_B));
+       must(m->ctx_create({.device = device_1}));
+       static_cast<void>(m->memset_d8({.destination = address, .value = 1, .size = 16_B}));
      }},
     {"DmaBufsOverPcieAreNotSupported", RuleId::none,
      [](RuleMachine& m) {

@@ -185,6 +185,21 @@ const Clause contexts_of_others[] = {
          static_cast<void>(m.put(address));
        }).join();
      }},
+    // Whose reference is left; its work goes on.
+    {"HoldPrimaryOnesWhoseWorkGoesOn", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       must(m->ctx_set_current({}));
+       const ContextHandle held = must(m.simulator().device_primary_ctx_retain(device_1));
+       must(m.simulator().ctx_set_current(held));
+       must(m->ctx_synchronize());
+       const DeviceAddress address = m.reserve(1);
+       m.fill(address, 1);
+       must(m.allow(address, 1, device_1));
+       must(m->device_primary_ctx_retain(device_1));
+       must(m.launch(address));
+       must(m->device_primary_ctx_release(device_1));
+       must(m.unmap(address, 1));
+     }},
     // Reset and retained again: the one that ended has the same handle.
     {"ComeBackAfterAReset", RuleId::none,
      [](RuleMachine& m) {

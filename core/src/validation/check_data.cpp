@@ -189,19 +189,18 @@ void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Sta
   if (answer.error().code != ErrorCode::invalid_value || !range) {
     return;
   }
-  const LiveMapping* mapping = look.objects.mapping_at(address);
-  const auto unknown = first_unknown(look, *range);
-  if (unknown || mapping == nullptr) {
-    look.report(RuleId::copy_not_mapped,
-                {address.value(), size.value(), unknown.value_or(address).value()});
+  if (const auto unknown = first_unknown(look, *range)) {
+    look.report(RuleId::copy_not_mapped, {address.value(), size.value(), unknown->value()});
     return;
   }
+  // No mapping: a fill of what another device's mem_alloc gave.
+  const LiveMapping* mapping = look.objects.mapping_at(address);
   const auto context = look.objects.current_context();
   const DeviceOrdinal device =
       context ? look.device_of(*context).value_or(DeviceOrdinal()) : DeviceOrdinal();
-  look.report(RuleId::copy_no_access,
-              {address.value(), number(device.value()), number_of(mapping->access_of(device))},
-              mapping->made);
+  const AccessFlags access = mapping != nullptr ? mapping->access_of(device) : AccessFlags::none;
+  look.report(RuleId::copy_no_access, {address.value(), number(device.value()), number_of(access)},
+              mapping != nullptr ? mapping->made : MadeBy());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "validation/follow.h"
 
 #include <bit>
-#include <optional>
 
 #include "validation/cpu_copies.h"
 
@@ -21,39 +20,20 @@ void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, Stre
   }
 }
 
-// The side of a copy that is not there is the program's own host memory.
-CpuReach reach_of(const LiveObjects& objects, const std::optional<AddressRange>& side,
-                  ContextHandle copier) {
-  return side ? cpu_reach(objects, *side, copier) : CpuReach::alone;
-}
-
-// What the CPU reads is read when the call returns; where it writes, also to the program's own
-// memory, the copy is done, and all that the stream held before. One of the sides is given, or
-// both.
-void queue_copy(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
-                StreamHandle stream, const std::optional<AddressRange>& destination,
-                const std::optional<AddressRange>& source) {
+// A side of a copy. What only the CPU can copy it has copied when the call returns. That the call
+// waited for the CPU to write is what one driver does, and no proof.
+void queue_copied(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
+                  StreamHandle stream, DeviceAddress address, Bytes size) {
   const ContextHandle context = context_of(objects, stream);
-  const CopiedByCpu by_cpu =
-      copied_by_cpu(reach_of(objects, destination, context), reach_of(objects, source, context));
-  if (destination ? by_cpu.destination : by_cpu.source) {
-    work.prove(work.clock_of(context, stream));
-    return;
-  }
-  if (source && !by_cpu.source) {
-    work.enqueue(context, stream, *source, by);
-  }
-  if (destination) {
-    work.enqueue(context, stream, *destination, by);
+  const auto side = AddressRange::make(address, size);
+  if (side && cpu_reach(objects, *side, context) != CpuReach::alone) {
+    work.enqueue(context, stream, *side, by);
   }
 }
 void queue_copy(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
                 StreamHandle stream, const MemcpyDtodRequest& copy) {
-  const auto destination = AddressRange::make(copy.destination, copy.size);
-  const auto source = AddressRange::make(copy.source, copy.size);
-  if (destination && source) {
-    queue_copy(objects, work, by, stream, destination, source);
-  }
+  queue_copied(objects, work, by, stream, copy.source, copy.size);
+  queue_copied(objects, work, by, stream, copy.destination, copy.size);
 }
 
 }  // namespace
@@ -114,8 +94,7 @@ TESSERA_FOLLOW(memcpy_htod) {
   const DeviceAddress source(std::bit_cast<std::uintptr_t>(request.source.data()));
   const LiveAllocation* pinned = objects.allocation_at(source);
   if (answer && (pinned == nullptr || pinned->kind != OtherMemory::host)) {
-    queue_copy(objects, work, by, {},
-               AddressRange::make(request.destination, Bytes(request.source.size())), std::nullopt);
+    queue_copied(objects, work, by, {}, request.destination, Bytes(request.source.size()));
   }
 }
 // The default stream's order: the host does not wait for them.
@@ -131,15 +110,14 @@ TESSERA_FOLLOW(memset_d8) {
 }
 TESSERA_FOLLOW(memcpy_htod_async) {
   if (answer) {
-    queue_copy(objects, work, by, request.stream,
-               AddressRange::make(request.copy.destination, Bytes(request.copy.source.size())),
-               std::nullopt);
+    queue_copied(objects, work, by, request.stream, request.copy.destination,
+                 Bytes(request.copy.source.size()));
   }
 }
 TESSERA_FOLLOW(memcpy_dtoh_async) {
   if (answer) {
-    queue_copy(objects, work, by, request.stream, std::nullopt,
-               AddressRange::make(request.copy.source, Bytes(request.copy.destination.size())));
+    queue_copied(objects, work, by, request.stream, request.copy.source,
+                 Bytes(request.copy.destination.size()));
   }
 }
 TESSERA_FOLLOW(memcpy_dtod_async) {
@@ -170,7 +148,7 @@ TESSERA_FOLLOW(ctx_destroy) {
 TESSERA_FOLLOW(device_primary_ctx_release) {
   static_cast<void>(by);
   const LiveContext* primary = objects.primary_of(request);
-  if (answer && primary != nullptr && primary->references == 1) {
+  if (answer && primary != nullptr && primary->references == 1 && !primary->is_held_elsewhere) {
     work.forget_context(primary->handle);
   }
 }

@@ -19,8 +19,12 @@ WorkTracker::Clock proof_of(layers::CallTag<call>, const LiveObjects& objects, W
     return work.clock_of(context, request);
   } else if constexpr (call == Call::event_synchronize || call == Call::event_query) {
     return work.clock_of_event(request);
-  } else if constexpr (call == Call::memcpy_htod || call == Call::memcpy_dtoh) {
-    return work.clock_of(context, StreamHandle());
+  } else if constexpr (call == Call::memcpy_htod) {
+    // A copy of nothing does not wait [h200].
+    return request.source.empty() ? WorkTracker::Clock() : work.clock_of(context, StreamHandle());
+  } else if constexpr (call == Call::memcpy_dtoh) {
+    return request.destination.empty() ? WorkTracker::Clock()
+                                       : work.clock_of(context, StreamHandle());
   } else {
     return {};
   }

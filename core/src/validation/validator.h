@@ -59,7 +59,7 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
   Ledger::Locked objects = ledger_.lock();
   const MadeBy by = {.call_number = ++calls_, .call = call, .site = site};
   validation::Inspection look(*objects, work_, facts_, ignored_, by);
-  if constexpr (validation::needs_context(call)) {
+  if (validation::needs_context<call>(request)) {
     know_current_context(*objects, look);
   }
   if (look.findings().empty()) {
