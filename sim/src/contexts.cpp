@@ -112,7 +112,6 @@ Context* Contexts::make(ContextHandle handle, DeviceOrdinal device, bool is_prim
   context.handle = handle;
   context.device = device;
   context.is_primary = is_primary;
-  context.peers_enabled.clear();
   const auto [position, inserted] = live_.emplace(handle, std::move(context));
   TESSERA_CHECK(inserted);
   return &position->second;

@@ -213,6 +213,15 @@ const Clause order_clauses[] = {
        std::thread([&] { must(m->ctx_destroy(gone)); }).join();
        static_cast<void>(m->stream_wait_event({.stream = {}, .event = event}));
      }},
+    // Only the last reference's end is the context's.
+    {"WorkOutlivesAReference", RuleId::unmap_in_flight,
+     [](RuleMachine& m) {
+       must(m->device_primary_ctx_retain(device_0));
+       const DeviceAddress address = m.mapped(1);
+       must(m.launch(address));
+       must(m->device_primary_ctx_release(device_0));
+       must(m.unmap(address, 1));
+     }},
     {"LaunchesOnWhatItsContextHad", RuleId::launch_not_mapped,
      [](RuleMachine& m) {
        const DeviceAddress address = must(m->mem_alloc(16_B));

@@ -1,6 +1,7 @@
 // Where two parts of the machine meet: what lies beside a mapping, sizes that no machine has, and
 // what profiles can say that no built-in one does.
 #include <array>
+#include <bit>
 
 #include <unistd.h>
 
@@ -157,6 +158,27 @@ TEST(SimDriverCorners, TheHostDoesNotReadTheDriversOwnMemory) {
   SimMachine machine("h200");
   const AddressRange own = built_in_profile("h200")->driver_mapped_single_device.front();
   EXPECT_THAT(machine->host_read(own.begin()), fails_with(ErrorCode::illegal_address));
+}
+
+TEST(SimDriverCorners, FillsAreForPinnedMemoryToo) {
+  SimMachine machine("h200");
+  std::byte* pinned = must(machine->mem_host_alloc({.size = 16_B}));
+  const DeviceAddress at(std::bit_cast<std::uintptr_t>(pinned));
+  must(machine->memset_d8({.destination = at + 3_B, .value = 7, .size = 2_B}));
+  must(machine->ctx_synchronize());
+  EXPECT_EQ(pinned[2], std::byte{0});
+  EXPECT_EQ(pinned[3], std::byte{7});
+  EXPECT_EQ(pinned[4], std::byte{7});
+  EXPECT_EQ(pinned[5], std::byte{0});
+}
+
+TEST(SimDriverCorners, AResetEndsPeerAccess) {
+  SimMachine machine("h200", {.devices = 2});
+  const ContextHandle peer = must(machine->device_primary_ctx_retain(DeviceOrdinal(1)));
+  must(machine->ctx_enable_peer_access({.peer = peer}));
+  must(machine->device_primary_ctx_reset(device_0));
+  must(machine->device_primary_ctx_retain(device_0));
+  EXPECT_THAT(machine->ctx_enable_peer_access({.peer = peer}), is_ok());
 }
 
 // Answers of an H200, driver 580.159.04, about memory of mem_alloc.
