@@ -167,7 +167,7 @@ std::optional<ImportedMemory> import_memory(int file_descriptor) {
     return std::nullopt;
   }
   struct stat status = {};
-  if (::fstat(file_descriptor, &status) != 0) {
+  if (::fstat(file_descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     return std::nullopt;
   }
   Header header = {};

@@ -183,9 +183,12 @@ class Checker {
       if (begin.is_null()) {
         fault(name, range_text(windows[i]), "it must not contain address 0, which is null");
       }
-      // Far from the end of 64 bits: addresses and sizes are.
-      const Bytes first_block = align_up(Bytes(begin.value()), block);
-      if (!windows[i].contains(AddressRange(DeviceAddress(first_block.value()), block))) {
+      const auto first_block = checked_align_up(Bytes(begin.value()), block);
+      const bool has_block =
+          first_block &&
+          windows[i].contains(AddressRange::make(DeviceAddress(first_block->value()), block)
+                                  .value_or(AddressRange()));
+      if (!has_block) {
         fault(name, range_text(windows[i]),
               "it must hold at least one aligned reservation_block, " + size_text(block));
       }

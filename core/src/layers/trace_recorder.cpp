@@ -47,6 +47,9 @@ bool TraceRecorder::moves_data(Call call) noexcept {
     case Call::memcpy_htod_async:
     case Call::memcpy_dtod_async:
     case Call::memset_d8_async:
+    case Call::launch_touch:
+    case Call::mem_alloc_managed:
+    case Call::mem_host_alloc:
       return true;
     default:
       return false;

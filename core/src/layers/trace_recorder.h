@@ -120,7 +120,6 @@ class TraceRecorder {
   void add(scenario::Operation operation, std::optional<scenario::Answer> answer);
   void comment(Call call, const std::string& request, const Error* error);
   void note(const std::string& words);
-  // Of the calls without an operation.
   static bool moves_data(Call call) noexcept;
   scenario::Case& current_case() { return trace_.cases.back(); }
   // Memory that others than these calls may write: what it holds is not compared from now on.

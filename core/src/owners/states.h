@@ -35,15 +35,16 @@ class ReservationState {
   void leave_behind(const Error& error) noexcept { leftover_ = error; }
   [[nodiscard]] bool has_leftovers() const noexcept { return leftover_.has_value(); }
 
-  // Once: there is nothing more to do after a success, or when it went to the sink.
+  // Nothing more to do after a success, or when it went to the sink.
   Status close() {
-    if (leftover_) [[unlikely]] {
+    if (leftover_ && open_) [[unlikely]] {
       open_ = false;
       report(*leftover_);
-      return {};
     }
-    TESSERA_TRY(driver().mem_address_free({.address = range_.begin(), .size = range_.size()}));
-    open_ = false;
+    if (open_) {
+      TESSERA_TRY(driver().mem_address_free({.address = range_.begin(), .size = range_.size()}));
+      open_ = false;
+    }
     return {};
   }
 
@@ -85,15 +86,16 @@ class PhysicalState {
   // What the driver said of memory that came from elsewhere.
   void note_properties(const AllocationProperties& properties) noexcept { asked_ = properties; }
 
-  // Once: there is nothing more to do after a success, or when it went to the sink.
+  // Nothing more to do after a success, or when it went to the sink.
   Status close() {
-    if (leftover_) [[unlikely]] {
+    if (leftover_ && open_) [[unlikely]] {
       open_ = false;
       report(*leftover_);
-      return {};
     }
-    TESSERA_TRY(driver().mem_release(handle_));
-    open_ = false;
+    if (open_) {
+      TESSERA_TRY(driver().mem_release(handle_));
+      open_ = false;
+    }
     return {};
   }
 

@@ -68,8 +68,9 @@ FieldResult parse_field(std::string_view text, Pointer& pointer) {
   return {};
 }
 
-// One that is given is not printed.
-void print_field(std::string& out, Pointer /*pointer*/) { out += "null"; }
+void print_field(std::string& out, Pointer pointer) {
+  out += pointer == Pointer::null ? "null" : "given";
+}
 
 FieldResult parse_field(std::string_view text, std::vector<AccessDescriptor>& descriptors) {
   descriptors.clear();

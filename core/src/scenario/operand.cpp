@@ -126,8 +126,8 @@ FieldResult parse_operand(std::string_view text, Operand& operand) {
       return FieldError{position, "a sum of at most 6 terms"};
     }
     Term term;
-    // Each term but the first begins with its sign.
-    if (position < text.size() && (text[position] == '-' || position > 0)) {
+    if (position < text.size() &&
+        (text[position] == '-' || (position > 0 && text[position] == '+'))) {
       term.negative = text[position] == '-';
       ++position;
     }

@@ -97,12 +97,11 @@ struct Arrived {
   bool cut = false;  // there were more, which the kernel dropped
 };
 
-// Owns what came with a message. The vector has room: nothing here can fail. A Unix socket's own
-// control data are all of SOL_SOCKET.
+// Owns what came with a message. The vector has room: nothing here can fail.
 void take_over(struct msghdr& message, Arrived& arrived) noexcept {
   for (struct cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_type != SCM_RIGHTS) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
       continue;
     }
     const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
