@@ -241,10 +241,8 @@ class Machine {
   [[nodiscard]] Status check_not_lost() const;
   [[nodiscard]] Bytes stack_share(Bytes stack_size) const;
   [[nodiscard]] Status take_stacks(const Context& context, Bytes stack_size);
-  // Waits for all work on a device.
-  void wait_for_device(DeviceOrdinal device);
-  // Waits for all work on all devices, as each end of a context does [h200].
-  void wait_for_all();
+  // Waits for all work on a device, or on all, as each end of a context does [h200].
+  void wait_for_work(std::optional<DeviceOrdinal> device = std::nullopt);
 
   // --- Memory (machine_memory.cpp) ---
   [[nodiscard]] Status check_properties(const AllocationProperties& properties) const;

@@ -113,20 +113,12 @@ Status Machine::check_not_lost() const {
   return {};
 }
 
-void Machine::wait_for_device(DeviceOrdinal device) {
+void Machine::wait_for_work(std::optional<DeviceOrdinal> device) {
   Timeline::Time end = 0;
   for (const auto& [handle, resources] : resources_) {
-    if (contexts_.find(handle)->device == device) {
+    if (!device || contexts_.find(handle)->device == *device) {
       end = std::max(end, timeline_.context_end(handle));
     }
-  }
-  timeline_.advance_to(end);
-}
-
-void Machine::wait_for_all() {
-  Timeline::Time end = 0;
-  for (const auto& [handle, resources] : resources_) {
-    end = std::max(end, timeline_.context_end(handle));
   }
   timeline_.advance_to(end);
 }
@@ -148,7 +140,7 @@ Result<ContextHandle> Machine::device_primary_ctx_retain(DeviceOrdinal device) {
 Status Machine::device_primary_ctx_release(DeviceOrdinal device) {
   TESSERA_TRY(check_device(device));
   if (contexts_.is_last_reference(device)) {
-    wait_for_all();
+    wait_for_work();
   }
   const Contexts::Released released = contexts_.release_primary(device);
   if (!released.released) {
@@ -164,7 +156,7 @@ Status Machine::device_primary_ctx_release(DeviceOrdinal device) {
 Status Machine::device_primary_ctx_reset(DeviceOrdinal device) {
   TESSERA_TRY(check_device(device));
   if (contexts_.primary(device) != nullptr) {
-    wait_for_all();
+    wait_for_work();
   }
   if (const auto destroyed = contexts_.reset_primary(device)) {
     take_resources(*destroyed);
@@ -193,7 +185,7 @@ Status Machine::ctx_destroy(ContextHandle context) {
   }
   const Context* found = contexts_.find(context);
   if (found != nullptr && !found->is_primary) {
-    wait_for_all();
+    wait_for_work();
   }
   const auto destroyed = contexts_.destroy(context);
   if (!destroyed) {

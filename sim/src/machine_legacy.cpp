@@ -227,7 +227,7 @@ Status Machine::mem_free(DeviceAddress address) {
   TESSERA_TRY(check_not_lost());
   // Memory of a pool is not waited for, and goes with the last of its block [h200].
   if (legacy_[*index].kind != LegacyKind::pool) {
-    wait_for_device(legacy_[*index].device);
+    wait_for_work(legacy_[*index].device);
   }
   free_legacy(*index);
   trim_pools();
@@ -315,7 +315,7 @@ Status Machine::mem_free_host(std::byte* memory) {
     return invalid(Reason::not_allocated, address.value());
   }
   TESSERA_TRY(check_not_lost());
-  wait_for_device(legacy_[*index].device);
+  wait_for_work(legacy_[*index].device);
   free_legacy(*index);
   return {};
 }

@@ -20,18 +20,24 @@ TEST(CopyBackInFlight, IsWaitedForByTheWakeThatMakesIt) {
   EXPECT_EQ(driver.finding_count(), 0U);
 }
 
+// Of a machine whose waits fail while it wakes.
+SleepableBuffer failed_in_its_wake(Driver& driver, FaultInjectingDriver& faults) {
+  SleepableBuffer buffer = must(SleepableBuffer::make(driver, {.size = 4_MiB}));
+  must(buffer.sleep(Quiescence::promised(), Contents::keep_on_host));
+  faults.set_plan({.faults = {Fault::each_of(Call::stream_synchronize, ErrorCode::unknown)}});
+  EXPECT_FALSE(buffer.wake());
+  faults.set_plan({});
+  return buffer;
+}
+
 // Neither the wake nor its undoing could wait: what may be copied to stays mapped.
 TEST(CopyBackInFlight, KeepsItsPlaceWhereItCannotBeWaitedFor) {
   SimMachine machine("h200");
   FaultInjectingDriver faults(&machine.driver(), {});
   ValidatingDriver driver(&faults);
-  SleepableBuffer buffer = must(SleepableBuffer::make(driver, {.size = 4_MiB}));
-  must(buffer.sleep(Quiescence::promised(), Contents::keep_on_host));
-  faults.set_plan({.faults = {Fault::each_of(Call::stream_synchronize, ErrorCode::unknown)}});
-  EXPECT_FALSE(buffer.wake());
+  SleepableBuffer buffer = failed_in_its_wake(driver, faults);
   EXPECT_EQ(buffer.state(), SleepState::failed);
   EXPECT_EQ(driver.finding_count(), 0U);
-  faults.set_plan({});
   must(buffer.close(must(Quiescence::after_device(driver, device_0))));
   EXPECT_EQ(driver.finding_count(), 0U);
   EXPECT_TRUE(driver.ledger().leak_report().is_empty());
@@ -44,11 +50,7 @@ TEST(CopyBackInFlight, IsWaitedForByWhoeverGivesThePlaceBack) {
     FaultInjectingDriver faults(&machine.driver(), {});
     ValidatingDriver driver(&faults);
     {
-      SleepableBuffer buffer = must(SleepableBuffer::make(driver, {.size = 4_MiB}));
-      must(buffer.sleep(Quiescence::promised(), Contents::keep_on_host));
-      faults.set_plan({.faults = {Fault::each_of(Call::stream_synchronize, ErrorCode::unknown)}});
-      EXPECT_FALSE(buffer.wake());
-      faults.set_plan({});
+      SleepableBuffer buffer = failed_in_its_wake(driver, faults);
       if (closes) {
         EXPECT_THAT(buffer.close(Quiescence::none()), fails_with(ErrorCode::not_permitted));
       }

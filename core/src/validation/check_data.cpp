@@ -21,9 +21,7 @@ bool allows(AccessFlags granted, AccessFlags needed) noexcept {
 
 // The program may have made another context current where the layer doesn't see it.
 bool is_still_current(Inspection& look, StreamHandle stream) {
-  constexpr std::uint64_t last_implicit_stream = 2;
-  return stream.value() > last_implicit_stream ||
-         look.facts.current_context() == look.objects.current_context();
+  return !is_implicit(stream) || look.facts.current_context() == look.objects.current_context();
 }
 
 bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress at,

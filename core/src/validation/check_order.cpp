@@ -4,8 +4,6 @@
 namespace tessera::validation {
 namespace {
 
-constexpr std::uint64_t last_implicit_stream = 2;
-
 bool event_is_live(Inspection& look, EventHandle event) {
   if (event.is_null()) {
     return look.report(RuleId::event_null);
@@ -23,7 +21,7 @@ bool event_is_live(Inspection& look, EventHandle event) {
 }  // namespace
 
 bool stream_is_live(Inspection& look, StreamHandle stream) {
-  if (stream.value() <= last_implicit_stream || look.objects.stream(stream) != nullptr) {
+  if (is_implicit(stream) || look.objects.stream(stream) != nullptr) {
     return true;
   }
   const DeadObject* gone = look.objects.dead(DeadKind::stream, stream.value());
@@ -36,7 +34,7 @@ bool stream_is_live(Inspection& look, StreamHandle stream) {
 TESSERA_CHECK_CALL(stream_create) { look.flags_are(number_of(request), 1); }
 
 TESSERA_CHECK_CALL(stream_destroy) {
-  if (request.value() <= last_implicit_stream) {
+  if (is_implicit(request)) {
     look.report(RuleId::default_stream_destroyed, {request.value()});
     return;
   }
@@ -65,7 +63,7 @@ TESSERA_CHECK_CALL(event_record) {
   const bool is_known = event != nullptr && !event->context.is_null() && context &&
                         look.objects.context(*context) != nullptr;
   if (is_known && event->context != *context &&
-      (request.stream.value() > last_implicit_stream || look.facts.current_context() == *context)) {
+      (!is_implicit(request.stream) || look.facts.current_context() == *context)) {
     look.report(RuleId::event_of_other_context,
                 {request.event.value(), event->context.value(), context->value()}, event->made);
   }

@@ -59,11 +59,10 @@ void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
 // Whether this one does: calls about a stream, where it is one of the current context's own.
 template <Call call, class Request>
 [[nodiscard]] bool needs_context(const Request& request) noexcept {
-  constexpr std::uint64_t last_implicit_stream = 2;
   if constexpr (call == Call::stream_synchronize) {
-    return request.value() <= last_implicit_stream;
+    return is_implicit(request);
   } else if constexpr (call == Call::stream_wait_event || call == Call::event_record) {
-    return request.stream.value() <= last_implicit_stream;
+    return is_implicit(request.stream);
   } else {
     static_cast<void>(request);
     return needs_context(call);

@@ -73,8 +73,7 @@ std::optional<DeviceOrdinal> Inspection::device_of(ContextHandle context) const 
 }
 
 std::optional<ContextHandle> Inspection::context_of(StreamHandle stream) const {
-  constexpr std::uint64_t last_implicit_stream = 2;
-  if (stream.value() <= last_implicit_stream) {
+  if (is_implicit(stream)) {
     return objects.current_context();
   }
   const LiveOrder* found = objects.stream(stream);

@@ -5,8 +5,7 @@
 namespace tessera::validation {
 namespace {
 
-// The default streams' values: legacy (null, 1) and the thread's own (2).
-constexpr std::uint64_t last_implicit_stream = 2;
+constexpr StreamHandle per_thread_stream(2);
 // A program that never synchronizes must not fill memory: the oldest work is forgotten.
 constexpr std::size_t pending_max = 1U << 14U;
 
@@ -25,10 +24,9 @@ std::size_t WorkTracker::new_stream(const Stream& stream) {
 }
 
 std::size_t WorkTracker::index_of(ContextHandle context, StreamHandle stream) {
-  const bool is_implicit = stream.value() <= last_implicit_stream;
-  const bool is_legacy = stream.value() < last_implicit_stream;
-  const Key key = is_implicit ? Key(context, is_legacy ? StreamHandle() : stream)
-                              : Key(ContextHandle(), stream);
+  const bool is_legacy = is_implicit(stream) && stream != per_thread_stream;
+  const Key key = is_implicit(stream) ? Key(context, is_legacy ? StreamHandle() : stream)
+                                      : Key(ContextHandle(), stream);
   const auto [found, is_new] = indices_.try_emplace(key, 0);
   if (is_new) {
     found->second = new_stream({.context = context,
