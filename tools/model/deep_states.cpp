@@ -33,6 +33,19 @@ std::size_t mappings_in(std::uint64_t begin, std::uint64_t size, const NaiveMode
       }));
 }
 
+// Whether the host has access to some of what is mapped there, and none to other of it.
+bool is_host_in_part(std::uint64_t begin, std::uint64_t size, const NaiveModel& model) noexcept {
+  bool has_with = false;
+  bool has_without = false;
+  for (const ModelBlock& block : model.state().blocks) {
+    if (block.kind == BlockKind::mapping && overlaps(begin, size, block)) {
+      has_with = has_with || block.host != AccessFlags::none;
+      has_without = has_without || block.host == AccessFlags::none;
+    }
+  }
+  return has_with && has_without;
+}
+
 }  // namespace
 
 std::string_view name_of(DeepState state) noexcept {
@@ -52,6 +65,7 @@ void DeepStates::before(const Op& op, const NaiveModel& model) noexcept {
   static_cast<void>(op);
   blocks_ = model.state().blocks.size();
   legacy_ = model.state().legacy.size();
+  work_ = model.state().work.size();
 }
 
 void DeepStates::look_at_mapping(const Op& op, const Arguments& arguments, const Outcome& outcome,
@@ -187,9 +201,29 @@ void DeepStates::look_at_data(const Op& op, const Arguments& arguments, const Ou
   reach(DeepState::copied_by_cpu, outcome.is_ok() && op.kind != OpKind::memset &&
                                       arguments.size != 0 && model.is_host_mapping(*block) &&
                                       block->access == decltype(block->access)());
+  if (op.kind == OpKind::dtod) {
+    look_at_copy(arguments, outcome, model);
+  }
+  reach(DeepState::host_reaches_part,
+        op.kind != OpKind::memset && is_host_in_part(arguments.address, arguments.size, model));
   reach(DeepState::multicast_write, writes && outcome.is_ok() && handle->is_multicast);
   reach(DeepState::alias_read,
         !writes && outcome.is_ok() && outcome.value == 1 && op.value != 0 && handle->mappings > 1);
+}
+
+// Who reads memory that the CPU and a device could.
+void DeepStates::look_at_copy(const Arguments& arguments, const Outcome& outcome,
+                              const NaiveModel& model) noexcept {
+  const std::vector<ModelWork>& work = model.state().work;
+  const ModelBlock* source = model.block_at(arguments.source);
+  const bool is_shared = source != nullptr && source->host != AccessFlags::none &&
+                         source->access != decltype(source->access)();
+  reach(DeepState::host_reaches_part, is_host_in_part(arguments.source, arguments.size, model));
+  if (outcome.is_ok() && is_shared && !work.empty()) {
+    reach(DeepState::read_by_cpu, work.back().kind == WorkKind::write_staged);
+    reach(DeepState::read_behind_work,
+          work.size() > 1 && work.back().kind == WorkKind::copy && !work.back().is_read_by_cpu);
+  }
 }
 
 void DeepStates::after(const Op& op, const Arguments& arguments, const Outcome& outcome,
@@ -210,6 +244,9 @@ void DeepStates::after(const Op& op, const Arguments& arguments, const Outcome& 
                                              op.kind < OpKind::stream_create);
   if (op.kind <= OpKind::limit_get) {
     reach(DeepState::context_ends_memory, state.legacy.size() < legacy_ && outcome.is_ok());
+    reach(DeepState::context_ends_under_work,
+          outcome.is_ok() && work_ != 0 && state.work.empty() && op.kind >= OpKind::ctx_release &&
+              op.kind <= OpKind::ctx_destroy && op.kind != OpKind::ctx_create);
   } else if (op.kind <= OpKind::close_fd || op.kind == OpKind::alloc ||
              op.kind == OpKind::alloc_async) {
     look_at_memory(op, arguments, outcome, model);

@@ -52,6 +52,8 @@ class DeepStates {
                       const NaiveModel& model) noexcept;
   void look_at_data(const Op& op, const Arguments& arguments, const Outcome& outcome,
                     const NaiveModel& model) noexcept;
+  void look_at_copy(const Arguments& arguments, const Outcome& outcome,
+                    const NaiveModel& model) noexcept;
 
   std::array<std::uint64_t, deep_state_count> counts_ = {};
   std::uint64_t programs_ = 0;
@@ -59,6 +61,7 @@ class DeepStates {
   // Before the operation.
   std::size_t blocks_ = 0;
   std::size_t legacy_ = 0;
+  std::size_t work_ = 0;
   unsigned maps_ = 0;
 };
 static_assert(deep_state_count <= 64);

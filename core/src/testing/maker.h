@@ -70,7 +70,9 @@ class ProgramGenerator::Maker {
   void leave_reservation();
   void lose_rdma_mapping();
   void copy_by_cpu();
+  void copy_shared();
   void end_contexts();
+  void end_context_under_work();
   void order_streams();
   std::uint8_t reserve(std::int16_t granules);
   std::uint8_t create(std::int16_t granules, std::uint8_t types = 0, std::int8_t device = 0);
@@ -78,6 +80,9 @@ class ProgramGenerator::Maker {
   void unmap(std::uint8_t reservation, int at, std::int16_t granules);
   void grant(std::uint8_t reservation, int at, std::int16_t granules, std::int8_t device = 0,
              std::uint8_t flags = 3);
+  // Two granules, the first of memory on the host, the second of the device; each with access for
+  // its own side only.
+  std::uint8_t reserve_with_host_memory(bool may_write);
   void release(std::uint8_t handle);
   void touch(OpKind kind, std::uint8_t reservation, int at, std::uint8_t value);
   [[nodiscard]] std::uint8_t vacant(SlotKind kind) const;

@@ -1,6 +1,7 @@
 // Scenes: short sequences that lead to where chance seldom goes.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "tessera/requests.h"
 #include "testing/maker.h"
@@ -316,15 +317,13 @@ void ProgramGenerator::Maker::lose_rdma_mapping() {
   map(addresses, 3, 1, memory);
 }
 
-// Memory on the host to which only the host has access.
-void ProgramGenerator::Maker::copy_by_cpu() {
+std::uint8_t ProgramGenerator::Maker::reserve_with_host_memory(bool may_write) {
   constexpr auto host_numa = static_cast<std::uint8_t>(LocationType::host_numa);
   constexpr auto host = static_cast<std::uint8_t>(LocationType::host);
   const std::uint8_t memory = vacant(SlotKind::handle);
   add({.kind = OpKind::create, .result = memory, .size = granules(1), .choice = host_numa});
   const std::uint8_t addresses = reserve(2);
   map(addresses, 0, 1, memory);
-  const bool may_write = choices_.chance(80);
   add({.kind = OpKind::set_access,
        .place = inside(addresses, 0),
        .size = granules(1),
@@ -332,6 +331,12 @@ void ProgramGenerator::Maker::copy_by_cpu() {
        .value = static_cast<std::uint8_t>(may_write ? 3 : 1)});
   map(addresses, 1, 1, create(1));
   grant(addresses, 1, 1);
+  return addresses;
+}
+
+// Memory on the host to which only the host has access.
+void ProgramGenerator::Maker::copy_by_cpu() {
+  const std::uint8_t addresses = reserve_with_host_memory(choices_.chance(80));
   touch(OpKind::htod, addresses, 0, 5);
   add({.kind = OpKind::launch,
        .place = inside(addresses, 1),
@@ -347,6 +352,39 @@ void ProgramGenerator::Maker::copy_by_cpu() {
   touch(OpKind::expect, addresses, 0, 5);
 }
 
+// Memory that host and device share: the CPU reads a little of it for a stream that is idle, and
+// must not before work that writes there.
+void ProgramGenerator::Maker::copy_shared() {
+  const std::uint8_t addresses = reserve_with_host_memory(true);
+  grant(addresses, 0, 1);
+  touch(OpKind::htod, addresses, 0, 5);
+  const bool is_busy = choices_.chance(50);
+  if (is_busy) {
+    add({.kind = OpKind::launch,
+         .place = inside(addresses, 0),
+         .extra = plain_bytes(20),
+         .choice = 1,
+         .value = 6});
+  }
+  Place source = inside(addresses, 0);
+  if (choices_.chance(30)) {
+    // The rest is in memory of the device.
+    source.granules = 1;
+    source.bytes = -2;
+  }
+  Place destination = inside(addresses, 1);
+  destination.bytes = 8;
+  add({.kind = OpKind::dtod,
+       .place = destination,
+       .source = source,
+       .size = plain_bytes(4),
+       .flags = 1});
+  add({.kind = OpKind::expect,
+       .place = destination,
+       .size = plain_bytes(4),
+       .value = static_cast<std::uint8_t>(is_busy ? 6 : 5)});
+}
+
 void ProgramGenerator::Maker::end_contexts() {
   const std::uint8_t context = vacant(SlotKind::context);
   add({.kind = OpKind::ctx_create, .result = context});
@@ -360,6 +398,34 @@ void ProgramGenerator::Maker::end_contexts() {
   add({.kind = OpKind::attribute,
        .place = {.base = SlotKind::pointer, .slot = pointer},
        .choice = 13});
+}
+
+// A context that ends waits for all work of the process.
+void ProgramGenerator::Maker::end_context_under_work() {
+  const std::uint8_t addresses = reserve(1);
+  map(addresses, 0, 1, create(1));
+  grant(addresses, 0, 1);
+  const std::uint8_t context = vacant(SlotKind::context);
+  add({.kind = OpKind::ctx_create, .result = context});
+  const bool is_others_work = choices_.chance(50);
+  if (is_others_work) {
+    add({.kind = OpKind::ctx_set});
+  }
+  const std::uint8_t event = vacant(SlotKind::event);
+  add({.kind = OpKind::event_create, .result = event});
+  add({.kind = OpKind::launch,
+       .place = inside(addresses, 0),
+       .extra = plain_bytes(static_cast<std::int16_t>(choices_.between(10, 40))),
+       .choice = 1,
+       .value = 4});
+  add({.kind = OpKind::event_record, .object = event});
+  if (is_others_work || choices_.chance(50)) {
+    add({.kind = OpKind::ctx_destroy, .object = context});
+  } else {
+    add({.kind = OpKind::ctx_reset});
+  }
+  add({.kind = OpKind::event_query, .object = event});
+  touch(OpKind::expect, addresses, 0, 4);
 }
 
 void ProgramGenerator::Maker::order_streams() {
@@ -411,11 +477,14 @@ void ProgramGenerator::Maker::play_scene() {
       &Maker::fill_page_tables,
       &Maker::lose_rdma_mapping,
       &Maker::copy_by_cpu,
+      &Maker::copy_shared,
+      &Maker::end_context_under_work,
   };
-  const std::uint32_t drawn = choices_.below(64);
   // Faults cost a machine, and descriptors files: one share each; page tables two; others more.
-  constexpr std::array<std::uint8_t, scenes.size()> shares = {5, 5, 5, 4, 5, 5, 4, 5, 5,
-                                                              2, 4, 3, 3, 2, 1, 2, 2, 2};
+  constexpr std::array<std::uint8_t, scenes.size()> shares = {5, 5, 5, 4, 5, 5, 4, 5, 5, 2,
+                                                              4, 3, 3, 2, 1, 2, 2, 2, 4, 2};
+  constexpr std::uint32_t all = std::accumulate(shares.begin(), shares.end(), 0U);
+  const std::uint32_t drawn = choices_.below(all);
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < scenes.size(); ++i) {
     sum += shares[i];
