@@ -37,8 +37,11 @@ class Run {
         differential_{.devices = options.devices,
                       .level = options.is_thorough ? model::Level::thorough : model::Level::quick,
                       .model_profile = options.model_profile},
+        generator_options_(model::generator_options(profile, options.devices)),
         seconds_(!(options.seconds > 0) && options.programs == 0 ? default_seconds
-                                                                 : options.seconds) {}
+                                                                 : options.seconds) {
+    generator_options_.length = options.length;
+  }
 
   FuzzResult run() {
     std::vector<std::thread> threads;
@@ -63,7 +66,7 @@ class Run {
 
   // Programs job, job + jobs, ...: which there are does not depend on how threads run.
   void work(std::uint64_t job) {
-    testing::ProgramGenerator generator(model::generator_options(profile_, options_.devices));
+    testing::ProgramGenerator generator(generator_options_);
     Differential differential(profile_, differential_);
     const auto step = static_cast<std::uint64_t>(options_.jobs);
     Program program;
@@ -119,7 +122,7 @@ class Run {
   // The program that differs, or, where it does so only on a machine that served others before, all
   // of them after each other.
   [[nodiscard]] Program failing_program(std::uint64_t index) const {
-    testing::ProgramGenerator generator(model::generator_options(profile_, options_.devices));
+    testing::ProgramGenerator generator(generator_options_);
     Program program;
     generator.generate(options_.seed + index, program);
     if (difference_of(program)) {
@@ -147,11 +150,12 @@ class Run {
     }
     const auto found = difference_of(program);
     finding.program = program;
-    finding.text =
-        fmt::format("# {}\n# tessera fuzz --profile {} --devices {} --seed {} --programs 1\n",
-                    found ? "call " + std::to_string(found->at + 1) + ": " + found->what
-                          : "seen once, and not again: it depends on what ran before",
-                    options_.profile, options_.devices, finding.seed);
+    finding.text = fmt::format(
+        "# {}\n# tessera fuzz --profile {} --devices {} --calls {} --seed {} "
+        "--programs 1\n",
+        found ? "call " + std::to_string(found->at + 1) + ": " + found->what
+              : "seen once, and not again: it depends on what ran before",
+        options_.profile, options_.devices, options_.length, finding.seed);
     finding.text += scenario::to_string(
         testing::to_case(program, "fuzz-" + std::to_string(finding.seed),
                          found ? std::span<const testing::Outcome>(found->outcomes)
@@ -162,6 +166,7 @@ class Run {
   const sim::Profile& profile_;
   const FuzzOptions& options_;
   model::DifferentialOptions differential_;
+  testing::GeneratorOptions generator_options_;
   double seconds_;
   Clock::time_point start_ = Clock::now();
   std::atomic<std::uint64_t> programs_ = 0;

@@ -2,12 +2,14 @@
 // small and printed as a scenario.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "model/differential.h"
 #include "replay.h"
+#include "tessera/testing/program_generator.h"
 
 namespace tessera::tools {
 
@@ -15,6 +17,8 @@ struct FuzzOptions {
   double seconds = 0;          // zero: as many as `programs` says
   std::uint64_t programs = 0;  // zero: as long as `seconds` says; both zero: ten seconds
   std::uint64_t seed = 1;      // of the first program; the next ones have the next numbers
+  // Of each program, calls before its drain.
+  std::size_t length = testing::GeneratorOptions{}.length;
   std::string profile = "tiny";
   std::int32_t devices = 1;
   int jobs = 1;  // threads; program number i is the same whatever this is

@@ -58,6 +58,7 @@ class Run {
         granule_(granule_of(judge_.backend)),
         generator_options_(model::generator_options(profile, judge_.backend.devices)) {
     generator_options_.multicast = false;
+    generator_options_.length = options.length;
   }
 
   std::variant<RealFuzzResult, BackendError> run() {
@@ -270,9 +271,11 @@ ExitStatus fuzz_real(const RealFuzzOptions& options) {
   const auto& result = std::get<RealFuzzResult>(run);
   const auto& machine = std::get<MachineFacts>(facts);
   if (result.finding) {
-    fmt::print("# tessera fuzz --backend cuda --profile {} --devices {} --seed {} --programs 1\n{}",
-               options.profile, options.tested.backend.devices, result.finding->name.substr(5),
-               result.finding->text);
+    fmt::print(
+        "# tessera fuzz --backend cuda --profile {} --devices {} --calls {} --seed {} "
+        "--programs 1\n{}",
+        options.profile, options.tested.backend.devices, options.length,
+        result.finding->name.substr(5), result.finding->text);
   }
   fmt::print(
       "{} programs, {} calls in {:.1f} s on {} of {} (driver {}, CUDA {}); {} programs run again "

@@ -2,6 +2,7 @@
 // difference is made small and printed as a scenario with the real driver's answers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,7 +11,7 @@
 
 #include "replay.h"
 #include "run_cases.h"
-#include "tessera/testing/program.h"
+#include "tessera/testing/program_generator.h"
 
 namespace tessera::tools {
 
@@ -23,7 +24,8 @@ struct RealFuzzOptions {
   double seconds = 0;            // zero: as many as `programs` says
   std::uint64_t programs = 0;    // zero: as long as `seconds` says; both zero: ten seconds
   std::uint64_t seed = 1;        // of the first program; the next ones have the next numbers
-  double shrink_seconds = 60;    // how long to make the first program that differs smaller
+  std::size_t length = testing::GeneratorOptions{}.length;  // of a program, before its drain
+  double shrink_seconds = 60;  // how long to make the first program that differs smaller
   // Told of each answer that differs, as soon as it is seen.
   std::function<void(const std::string&)> on_difference = {};
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "check.h"
 #include "demo.h"
@@ -21,6 +22,20 @@
 namespace {
 
 using namespace tessera::tools;
+
+// As CLI::Range, which lets NaN through and prints fractions with six digits.
+template <class T>
+CLI::Validator in_range(T low, T high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        T value{};
+        const bool is_number = CLI::detail::lexical_cast(text, value);
+        return is_number && value >= low && value <= high
+                   ? std::string()
+                   : fmt::format("{} is no number from {} to {}", text, low, high);
+      },
+      fmt::format("in [{} - {}]", low, high));
+}
 
 void add_backend_kind(CLI::App& verb, BackendKind& kind, const char* help) {
   verb.add_option_function<std::string>(
@@ -45,17 +60,17 @@ void add_backend_options(CLI::App& verb, BackendOptions& backend, const char* ki
                   "Of the simulator: a built-in profile's name or a profile file")
       ->capture_default_str();
   verb.add_option("--devices", backend.devices, "How many devices the machine has")
-      ->check(CLI::Range(1, 64))
+      ->check(in_range(1, 64))
       ->capture_default_str();
 }
 
 void add_run_options(CLI::App& verb, RunOptions& run, const char* kinds_help) {
   add_backend_options(verb, run.backend, kinds_help);
   verb.add_option("--jobs", run.jobs, "Worker processes at once")
-      ->check(CLI::Range(1, 256))
+      ->check(in_range(1, 256))
       ->capture_default_str();
   verb.add_option("--batch", run.batch, "Cases that share a worker process at most; 1: none")
-      ->check(CLI::Range(1, 1000000))
+      ->check(in_range(1, 1000000))
       ->capture_default_str();
   verb.add_flag("--isolate", run.isolate,
                 "Run in worker processes also on the simulator (always so with --backend cuda)");
@@ -87,7 +102,7 @@ int main(int argc, char** argv) {
       "record", "Run the cases of files on a GPU and write them with the answers they got");
   add_run_options(*record_verb, record_options.run, "sim or cuda (the default)");
   record_verb->add_option("--repeat", record_options.repeat, "Run so often, mark what varies")
-      ->check(CLI::Range(1, 1000))
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   record_verb->add_option("-o,--output", record_options.output,
                           "The file to write (.gz: compressed); a directory for several files");
@@ -104,7 +119,7 @@ int main(int argc, char** argv) {
                    "A built-in profile's name or a profile file")
       ->capture_default_str();
   check_app->add_option("--devices", check_options.backend.devices, "How many devices there are")
-      ->check(CLI::Range(1, 64))
+      ->check(in_range(1, 64))
       ->capture_default_str();
   check_app->add_flag("--json", check_options.json, "Print one JSON document");
   check_app->add_flag("!--no-leaks", check_options.leaks, "Don't look at what a case leaves");
@@ -125,20 +140,25 @@ int main(int argc, char** argv) {
       "compared with the simulator");
   add_backend_kind(*fuzz_verb, fuzz_backend, "What is judged: sim (the default) or cuda");
   fuzz_verb->add_option("--seconds", fuzz_options.seconds, "Stop after so long")
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(in_range(0.1, 1e6));
   fuzz_verb->add_option("--programs", fuzz_options.programs, "Stop after so many programs")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
+      ->check(in_range(std::uint64_t{1}, std::uint64_t{1} << 62U));
   fuzz_verb->add_option("--seed", fuzz_options.seed, "The first program's; each next has one more")
-      ->check(CLI::NonNegativeNumber)
+      ->check(in_range(std::uint64_t{0}, std::uint64_t{1} << 62U))
+      ->capture_default_str();
+  fuzz_verb
+      ->add_option("--calls", fuzz_options.length,
+                   "Calls of each program, without those that undo what it did")
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   CLI::Option* fuzz_profile = fuzz_verb->add_option(
       "--profile", fuzz_options.profile,
       "A built-in profile's name or a profile file (the default: tiny; with cuda: h200)");
   fuzz_verb->add_option("--devices", fuzz_options.devices, "How many devices the machine has")
-      ->check(CLI::Range(1, 4))
+      ->check(in_range(1, 4))
       ->capture_default_str();
   fuzz_verb->add_option("--jobs", fuzz_options.jobs, "Threads; with cuda: worker processes")
-      ->check(CLI::Range(1, 256))
+      ->check(in_range(1, 256))
       ->capture_default_str();
   CLI::Option* fuzz_thorough =
       fuzz_verb->add_flag("--thorough", fuzz_options.is_thorough,
@@ -161,6 +181,7 @@ int main(int argc, char** argv) {
       real.seconds = fuzz_options.seconds;
       real.programs = fuzz_options.programs;
       real.seed = fuzz_options.seed;
+      real.length = fuzz_options.length;
       real.on_difference = [](const std::string& line) {
         std::printf("%s\n", line.c_str());
         std::fflush(stdout);

@@ -17,6 +17,14 @@ TEST(Fuzz, RunsSoManyProgramsAndFindsNoDifference) {
   EXPECT_FALSE(result.finding.has_value());
 }
 
+TEST(Fuzz, MakesProgramsAsLongAsAsked) {
+  const sim::Profile& profile = *sim::built_in_profile("tiny");
+  const FuzzResult few = run_fuzz(profile, {.programs = 100, .length = 1});
+  const FuzzResult many = run_fuzz(profile, {.programs = 100, .length = 200});
+  EXPECT_LT(few.calls, 5'000U);
+  EXPECT_GE(many.calls, 20'000U);
+}
+
 TEST(Fuzz, SeesTheSameWithAnyNumberOfJobs) {
   const sim::Profile& profile = *sim::built_in_profile("tiny");
   const FuzzResult one = run_fuzz(profile, {.programs = 400, .jobs = 1});
@@ -37,7 +45,7 @@ TEST(Fuzz, PrintsADifferenceAsASmallScenarioAndHowToRepeatIt) {
   ASSERT_TRUE(result.finding.has_value());
   EXPECT_LE(result.finding->program.ops.size(), 10U);
   EXPECT_THAT(result.finding->text,
-              HasSubstr("tessera fuzz --profile tiny --devices 1 --seed " +
+              HasSubstr("tessera fuzz --profile tiny --devices 1 --calls 20 --seed " +
                         std::to_string(result.finding->seed) + " --programs 1"));
   // The scenario says what the model says, so that replaying it shows the difference.
   EXPECT_THAT(result.finding->text, HasSubstr("=> INVALID_VALUE"));
