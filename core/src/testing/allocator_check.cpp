@@ -36,6 +36,14 @@ class Check {
       : machine_(test), run_(test, machine_, machine_.driver()) {}
 
   Outcome run(const AllocatorSequence& sequence) {
+    if (const std::string thrown = thrown_by([&] { run_all(sequence); }); !thrown.empty()) {
+      fail(thrown);
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  void run_all(const AllocatorSequence& sequence) {
     if (!machine_.started()) {
       fail("the driver cannot be used: " + to_string(machine_.started().error()));
     } else if (const Status opened = run_.open(); !opened) {
@@ -47,10 +55,8 @@ class Check {
     if (outcome_.failure.empty()) {
       finish();
     }
-    return std::move(outcome_);
   }
 
- private:
   void fail(const std::string& what) {
     if (outcome_.failure.empty()) {
       outcome_.failure = what;
@@ -59,8 +65,9 @@ class Check {
 
   void perform(const AllocatorOp& op) {
     const bool is_alone = !run_.has_blocks();
+    outcome_.text += "  " + to_string(op) + '\n';
     const Status status = run_.perform(op);
-    outcome_.text += "  " + to_string(op);
+    outcome_.text.pop_back();
     if (!status) {
       outcome_.text += ": " + code_name(status.error().code);
     } else if (!op.is_free()) {
@@ -210,8 +217,8 @@ class SweptWorld final : public SweepWorld {
 };
 
 // Ends at the first error, whose effects the sweep judges; what was given before must be intact.
-Status run_swept(const AllocatorTest& test, const AllocatorSequence& sequence, SweptWorld& world,
-                 Driver& driver) {
+Status run_to_error(const AllocatorTest& test, const AllocatorSequence& sequence, SweptWorld& world,
+                    Driver& driver) {
   AllocatorRun run(test, world.machine(), driver);
   TESSERA_TRY(run.open());
   Status status;
@@ -230,6 +237,17 @@ Status run_swept(const AllocatorTest& test, const AllocatorSequence& sequence, S
     world.note("after the error free fails: " + to_string(freed.error()));
   }
   return status ? freed : status;
+}
+
+Status run_swept(const AllocatorTest& test, const AllocatorSequence& sequence, SweptWorld& world,
+                 Driver& driver) {
+  Status status;
+  if (const std::string thrown =
+          thrown_by([&] { status = run_to_error(test, sequence, world, driver); });
+      !thrown.empty()) {
+    world.note(thrown);
+  }
+  return status;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,18 @@
 #include "testing/allocator_sequence.h"
 
 namespace tessera::testing {
+
+// What the allocator throws while `run` uses it, in words; empty: nothing. What is not derived from
+// std::exception goes on: test frameworks end a test so.
+template <class Run>
+[[nodiscard]] std::string thrown_by(const Run& run) {
+  try {
+    run();
+  } catch (const std::exception& exception) {
+    return std::string("an exception is thrown: ") + exception.what();
+  }
+  return {};
+}
 
 // A new driver under validation and a limit of memory, with device 0's primary context current.
 class AllocatorMachine {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -43,6 +44,8 @@ enum class Bug {
   changes_error,
   free_fails_after_error,
   check_finds_something,
+  throws_from_free,
+  throws_after_error,
 };
 
 constexpr Bytes unit = 2_MiB;
@@ -106,6 +109,9 @@ class Allocator {
   Status free(DeviceAddress address) {
     if (has(Bug::free_fails) || (has(Bug::free_fails_after_error) && failed_)) {
       return Error{.code = ErrorCode::illegal_state};
+    }
+    if (has(Bug::throws_from_free) || (has(Bug::throws_after_error) && failed_)) {
+      throw std::runtime_error("no such block");
     }
     cached_.insert(used_.extract(address));
     return {};
@@ -279,6 +285,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "when the allocator is destroyed: ", 1},
         Planted{"OtherError", Bug::other_error, "allocate fails: tessera: INVALID_VALUE", 10},
         Planted{"FreeFails", Bug::free_fails, "free fails: tessera: ILLEGAL_STATE", 1},
+        Planted{"ThrowsFromFree", Bug::throws_from_free, "an exception is thrown: no such block",
+                2},
         Planted{"CheckFindsSomething", Bug::check_finds_something, "two are cached", 4}),
     [](const auto& planted) { return planted.param.name; });
 
@@ -332,6 +340,7 @@ TEST(SweepAllocator, FindsWhatOnlyFailingCallsShow) {
       {Bug::keeps_no_access_undo, "it leaves "},
       {Bug::swallows_access_error, "cannot be written"},
       {Bug::changes_error, "another error than the first"},
+      {Bug::throws_after_error, "an exception is thrown: no such block"},
       {Bug::free_fails_after_error, "after the error free fails: tessera: ILLEGAL_STATE"}};
   for (const auto& [bug, what] : found) {
     const AllocatorTest test = allocator_with(bug);

@@ -15,7 +15,7 @@
 //     what was written, whatever is allocated and freed beside them;
 //   - allocate fails with out_of_memory or not at all, and never while nothing else is allocated;
 //     free does not fail;
-//   - no rule is broken; AllocatorUnderTest::check finds nothing wrong.
+//   - no rule is broken, no std::exception thrown; AllocatorUnderTest::check finds nothing wrong.
 // At the end all is freed, the allocator destroyed, and nothing may be left. A sequence that fails
 // is made as short as it gets.
 #pragma once
