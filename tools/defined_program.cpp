@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/host_copies.h"
 #include "tessera/layers/validating_driver.h"
 #include "tessera/sim/sim_driver.h"
 #include "tessera/testing/program_runner.h"
@@ -180,8 +181,8 @@ class Places {
   }
 
   [[nodiscard]] bool may_be_read_too_soon(const Op& op, const Arguments& of) {
-    constexpr std::uint64_t little = 24U << 10U;
-    if (op.kind != OpKind::dtod || op.flags == 0 || of.other == 0 || of.size > little) {
+    if (op.kind != OpKind::dtod || op.flags == 0 || of.other == 0 ||
+        Bytes(of.size) > idle_read_max) {
       return false;
     }
     const auto objects = ledger_.lock();

@@ -26,6 +26,7 @@
 #include "device_memory.h"
 #include "physical_store.h"
 #include "sub_allocator.h"
+#include "tessera/host_copies.h"
 #include "tessera/sim/sim_driver.h"
 #include "timeline.h"
 
@@ -93,6 +94,9 @@ struct Win32Handle {
 
 // What wants to touch memory; their rights differ.
 enum class Toucher : std::uint8_t { copy_by_device, copy_by_cpu, fill, kernel };
+[[nodiscard]] constexpr Toucher copier_of(bool is_by_cpu) noexcept {
+  return is_by_cpu ? Toucher::copy_by_cpu : Toucher::copy_by_device;
+}
 
 // Part of a range, with the bytes behind it; both null where bytes are off.
 struct Segment {
@@ -308,15 +312,8 @@ class Machine {
   Status write_bytes(const Context& context, DeviceAddress address,
                      std::span<const std::byte> bytes, Toucher toucher);
   Status fill_bytes(const Context& context, const MemsetD8Request& request);
-  // Who copies.
-  struct Copiers {
-    Toucher destination;
-    Toucher source;
-  };
-  Status copy_bytes(const Context& context, const MemcpyDtodRequest& request, Copiers by);
+  Status copy_bytes(const Context& context, const MemcpyDtodRequest& request, CopiedByCpu by);
   Status touch(const Context& context, const LaunchTouchRequest& request);
-  // What the CPU can do of a side of a copy: nothing, all that the device can too, or all alone.
-  enum class CpuReach : std::uint8_t { none, shared, alone };
   [[nodiscard]] CpuReach cpu_reach(const Context& context, DeviceAddress address, Bytes size) const;
   [[nodiscard]] Result<Segment> resolve_for_cpu(const Block& block, AddressRange part,
                                                 AccessFlags needed);
@@ -335,7 +332,7 @@ class Machine {
   template <class Work>
   Status enqueue(StreamHandle stream, std::uint64_t duration,
                  std::initializer_list<Access> accesses, Work work);
-  [[nodiscard]] Result<Copiers> copiers(const MemcpyDtodAsyncRequest& request);
+  [[nodiscard]] Result<CopiedByCpu> copiers(const MemcpyDtodAsyncRequest& request);
   // Of copies between host memory of the program's own and a range: who copies the range.
   [[nodiscard]] Result<Toucher> copier(StreamHandle stream, DeviceAddress address, Bytes size);
   // Until what is in the stream is done, which is there.

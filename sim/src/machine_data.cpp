@@ -140,8 +140,7 @@ Status Machine::resolve_block(const Context& context, const Block& block, Addres
   return {};
 }
 
-Machine::CpuReach Machine::cpu_reach(const Context& context, DeviceAddress address,
-                                     Bytes size) const {
+CpuReach Machine::cpu_reach(const Context& context, DeviceAddress address, Bytes size) const {
   const auto range = AddressRange::make(address, size);
   if (!profile_.quirks.cpu_copies_host_memory || !range || range->is_empty()) {
     return CpuReach::none;
@@ -247,11 +246,13 @@ Status Machine::fill_bytes(const Context& context, const MemsetD8Request& reques
   return {};
 }
 
-Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& request, Copiers by) {
-  TESSERA_TRY_ASSIGN(const auto destination, resolve(context, request.destination, request.size,
-                                                     AccessFlags::read_write, by.destination));
-  TESSERA_TRY_ASSIGN(const auto source,
-                     resolve(context, request.source, request.size, AccessFlags::read, by.source));
+Status Machine::copy_bytes(const Context& context, const MemcpyDtodRequest& request,
+                           CopiedByCpu by) {
+  TESSERA_TRY_ASSIGN(const auto destination,
+                     resolve(context, request.destination, request.size, AccessFlags::read_write,
+                             copier_of(by.destination)));
+  TESSERA_TRY_ASSIGN(const auto source, resolve(context, request.source, request.size,
+                                                AccessFlags::read, copier_of(by.source)));
   if (!options_.bytes) {
     return {};
   }

@@ -1,24 +1,10 @@
-// Work in streams: copies, fills, kernels; and of copies, who does them and who waits for that.
-//
-// The CPU can copy what lies on the host. It must where the device has no access; it does where
-// both sides are within its reach, and for a little that it reads for an idle stream, unless it
-// goes to managed memory. What it reads for a device is staged at the call, unless it is much; for
-// all else the call waits [h200].
+// Work in streams: copies, fills, kernels; and who does copies (tessera/host_copies.h).
 #include <limits>
 #include <utility>
 
 #include "machine.h"
 
 namespace tessera::sim {
-namespace {
-
-// [h200: 24,576 bytes are read by the CPU, 24,577 are not]
-constexpr Bytes little = 24_KiB;
-// [h200: 2 MiB are staged, 3 MiB are not]
-constexpr Bytes staged_max = 2_MiB;
-
-}  // namespace
-
 template <class Work>
 Status Machine::enqueue(StreamHandle stream, std::uint64_t duration,
                         std::initializer_list<Access> accesses, Work work) {
@@ -52,27 +38,20 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration,
 Result<Toucher> Machine::copier(StreamHandle stream, DeviceAddress address, Bytes size) {
   TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
-  return cpu_reach(*context, address, size) == CpuReach::none ? Toucher::copy_by_device
-                                                              : Toucher::copy_by_cpu;
+  return copier_of(cpu_reach(*context, address, size) != CpuReach::none);
 }
 
-Result<Machine::Copiers> Machine::copiers(const MemcpyDtodAsyncRequest& request) {
+Result<CopiedByCpu> Machine::copiers(const MemcpyDtodAsyncRequest& request) {
   TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
-  const CpuReach destination = cpu_reach(*context, request.copy.destination, request.copy.size);
-  const CpuReach source = cpu_reach(*context, request.copy.source, request.copy.size);
+  const MemcpyDtodRequest& copy = request.copy;
   const bool is_idle = timeline_.free_at(context->handle, request.stream) <= timeline_.now();
-  const auto block = space_.block_at(request.copy.destination);
-  const bool is_managed = block && block->kind == BlockKind::legacy &&
-                          legacy_[block->index].kind == LegacyKind::managed;
-  const bool reads_a_little = is_idle && request.copy.size <= little && !is_managed;
-  const bool cpu_writes = destination == CpuReach::alone ||
-                          (destination == CpuReach::shared && source != CpuReach::none);
-  const bool cpu_reads =
-      source == CpuReach::alone ||
-      (source == CpuReach::shared && (destination != CpuReach::none || reads_a_little));
-  return Copiers{.destination = cpu_writes ? Toucher::copy_by_cpu : Toucher::copy_by_device,
-                 .source = cpu_reads ? Toucher::copy_by_cpu : Toucher::copy_by_device};
+  const auto block = space_.block_at(copy.destination);
+  const bool is_to_managed = block && block->kind == BlockKind::legacy &&
+                             legacy_[block->index].kind == LegacyKind::managed;
+  return copied_by_cpu(cpu_reach(*context, copy.destination, copy.size),
+                       cpu_reach(*context, copy.source, copy.size),
+                       is_idle && copy.size <= idle_read_max && !is_to_managed);
 }
 
 Status Machine::wait_for_stream(StreamHandle stream) {
@@ -112,29 +91,29 @@ Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
 
 Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
   const MemcpyDtodRequest copy = request.copy;
-  TESSERA_TRY_ASSIGN(const Copiers by, copiers(request));
+  TESSERA_TRY_ASSIGN(const CopiedByCpu by, copiers(request));
+  const Toucher writer = copier_of(by.destination);
+  const Toucher reader = copier_of(by.source);
   const std::uint64_t duration = duration_of(Call::memcpy_dtod_async, copy.size);
-  const bool is_by_cpu =
-      by.destination == Toucher::copy_by_cpu || by.source == Toucher::copy_by_cpu;
-  if (is_by_cpu && by.destination == Toucher::copy_by_device && copy.size <= staged_max) {
+  if (by.source && !by.destination && copy.size <= staged_copy_max) {
     const Context& now =
         *contexts_.find(timeline_.stream_context(contexts_.current_handle(), request.stream));
     std::vector<std::byte> staged(copy.size.value());
     // What is wrong with the source is said below, after what is with the destination.
-    if (read_bytes(now, copy.source, staged, by.source)) {
+    if (read_bytes(now, copy.source, staged, reader)) {
       return enqueue(request.stream, duration,
-                     {{copy.destination, copy.size, AccessFlags::read_write, by.destination}},
-                     [this, copy, by, bytes = std::move(staged)](const Context& context) {
-                       return write_bytes(context, copy.destination, bytes, by.destination);
+                     {{copy.destination, copy.size, AccessFlags::read_write, writer}},
+                     [this, copy, writer, bytes = std::move(staged)](const Context& context) {
+                       return write_bytes(context, copy.destination, bytes, writer);
                      });
     }
   }
   TESSERA_TRY(
       enqueue(request.stream, duration,
-              {{copy.destination, copy.size, AccessFlags::read_write, by.destination},
-               {copy.source, copy.size, AccessFlags::read, by.source}},
+              {{copy.destination, copy.size, AccessFlags::read_write, writer},
+               {copy.source, copy.size, AccessFlags::read, reader}},
               [this, copy, by](const Context& context) { return copy_bytes(context, copy, by); }));
-  return is_by_cpu ? wait_for_stream(request.stream) : Status();
+  return by.destination || by.source ? wait_for_stream(request.stream) : Status();
 }
 
 Status Machine::memset_d8_async(const MemsetD8AsyncRequest& request) {

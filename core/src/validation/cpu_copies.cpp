@@ -39,17 +39,10 @@ CpuReach cpu_reach(const LiveObjects& objects, AddressRange side, ContextHandle 
   return CpuReach::none;
 }
 
-CopiedByCpu copied_by_cpu(CpuReach destination, CpuReach source) noexcept {
-  const bool reaches_both = destination != CpuReach::none && source != CpuReach::none;
-  return {.destination = reaches_both || destination == CpuReach::alone,
-          .source = reaches_both || source == CpuReach::alone};
-}
-
 bool may_be_read_by_cpu(const LiveObjects& objects, const MemcpyDtodRequest& copy,
                         CpuReach source) {
-  constexpr Bytes little(24 << 10);  // [h200: 24,576 bytes are, 24,577 are not]
   const LiveAllocation* to = objects.allocation_at(copy.destination);
-  return source == CpuReach::shared && copy.size <= little &&
+  return source == CpuReach::shared && copy.size <= idle_read_max &&
          (to == nullptr || to->kind != OtherMemory::managed);
 }
 
