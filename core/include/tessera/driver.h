@@ -160,7 +160,8 @@ class Driver {
   virtual Result<DeviceAddress> mem_alloc_managed(const AllocManagedRequest& request) = 0;
   // Frees what mem_alloc, mem_alloc_pitch, mem_alloc_managed or mem_alloc_async gave; waits for the
   // device's work [h200], but not for memory of mem_alloc_async. VALID: no work uses such memory
-  // any more. Null is harmless. ERRORS: invalid_value.
+  // any more. Null is harmless. ERRORS: invalid_value; context_is_destroyed (the current one is);
+  // illegal_address (the contexts are lost).
   virtual Status mem_free(DeviceAddress address) = 0;
   // In the stream's order, from the device's pool; usable in that stream at once. VALID: size > 0;
   // size zero gives null [h200]. ERRORS: not_supported, out_of_memory.
@@ -172,7 +173,7 @@ class Driver {
   // devices too. VALID: size > 0; size zero gives null [h200]. ERRORS: invalid_value,
   // out_of_memory.
   virtual Result<std::byte*> mem_host_alloc(const HostAllocRequest& request) = 0;
-  // Null is harmless [h200]. ERRORS: invalid_value.
+  // Null is harmless [h200]. ERRORS: as mem_free.
   virtual Status mem_free_host(std::byte* memory) = 0;
 
   // --- Queries ------------------------------------------------------------------------------
@@ -197,8 +198,9 @@ class Driver {
   // done. So does memcpy_htod from what mem_host_alloc gave; from other memory it returns when the
   // source may be used again, and the device may still be copying: synchronize before unmapping
   // [doc; h200]. Where a side of a copy begins in memory on the host to which the device has no
-  // access, the CPU reads or writes that side, with the host's access, and the call waits for it;
-  // but 1 MiB or less that the CPU reads for a device is staged without waiting [h200]. Size zero
+  // access, the CPU reads or writes that side, with the host's access; so it does between memory
+  // that it reaches like the device, and of a little for an idle stream. The call waits then, but
+  // for 2 MiB or less that the CPU reads for a device (tessera/host_copies.h) [h200]. Size zero
   // does nothing. ERRORS: invalid_value (no access, or nothing there [h200]).
   virtual Status memcpy_htod(const MemcpyHtodRequest& request) = 0;
   virtual Status memcpy_dtoh(const MemcpyDtohRequest& request) = 0;
@@ -218,13 +220,15 @@ class Driver {
   // A stream or event belongs to the context that was current when it was made, and works
   // whichever is current later. ERRORS of all: invalid_context (no live stream),
   // context_is_destroyed (no live event), invalid_handle (a null event; a default stream destroyed;
-  // an event recorded in another context's stream) [h200]; invalid_value (flags).
+  // an event recorded in another context's stream) [h200]; invalid_value (flags);
+  // illegal_address (the contexts are lost).
   virtual Result<StreamHandle> stream_create(StreamFlags flags) = 0;
   // Returns at once; the work it holds is still done. VALID: one that stream_create made.
   virtual Status stream_destroy(StreamHandle stream) = 0;
-  // ERRORS also: illegal_address (its work faulted; the context is lost).
+  // ERRORS also: illegal_address where its own work has faulted: the contexts are lost then.
   virtual Status stream_synchronize(StreamHandle stream) = 0;
-  // Later work of the stream waits for the event's last record. The host does not.
+  // Later work of the stream waits for the event's last record. The host does not. ERRORS also:
+  // illegal_state (flag 1, an external wait: it belongs into the capture of a graph [h200]).
   virtual Status stream_wait_event(const StreamWaitEventRequest& request) = 0;
   virtual Result<EventHandle> event_create(EventFlags flags) = 0;
   // Marks the end of what the stream holds now.
@@ -235,7 +239,7 @@ class Driver {
   virtual Status event_destroy(EventHandle event) = 0;
   // Launches a kernel of one thread that waits `duration_ns`, then reads or writes one byte: what
   // a kernel sees. OK: it is in the stream; a missing access faults when it runs: the next
-  // synchronize says illegal_address and the context is lost.
+  // synchronize says illegal_address and the context is lost. ERRORS also: invalid_value (touch).
   virtual Status launch_touch(const LaunchTouchRequest& request) = 0;
 
   // --- Multicast: one object over the memory of several devices ------------------------------
