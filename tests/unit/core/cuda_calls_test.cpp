@@ -163,6 +163,93 @@ TEST_F(CudaCallsTest, AllocatesTheOldWay) {
   EXPECT_EQ(cuda.mem_alloc(&address, 100), CUDA_ERROR_INVALID_CONTEXT);
 }
 
+TEST_F(CudaCallsTest, QueuesWorkInStreams) {
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+  CUdeviceptr address = 0;
+  EXPECT_EQ(cuda.stream_create(&stream, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.event_create(&event, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.mem_alloc_async(&address, unit, stream), CUDA_SUCCESS);
+  const std::array<unsigned char, 3> written = {1, 2, 3};
+  std::array<unsigned char, 8> read = {};
+  EXPECT_EQ(cuda.memset_d8_async(address, 9, 8, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.memcpy_htod_async(address + 1, written.data(), written.size(), stream),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuda.memcpy_dtod_async(address + 4, address, 4, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.event_record(event, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.stream_wait_event(nullptr, event, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.memcpy_dtoh_async(read.data(), address, read.size(), nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.stream_synchronize(nullptr), CUDA_SUCCESS);
+  EXPECT_THAT(read, ::testing::ElementsAre(9, 1, 2, 3, 9, 1, 2, 3));
+  EXPECT_EQ(cuda.mem_free_async(address, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.ctx_synchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(driver.books().legacy_allocations, 0U);
+  EXPECT_EQ(cuda.stream_destroy(stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.stream_destroy(nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(CudaCallsTest, AllocatesHostMemory) {
+  void* memory = nullptr;
+  EXPECT_EQ(cuda.mem_host_alloc(&memory, 100, 0), CUDA_SUCCESS);
+  std::memset(memory, 1, 100);
+  EXPECT_EQ(cuda.mem_free_host(memory), CUDA_SUCCESS);
+  EXPECT_EQ(driver.books().legacy_allocations, 0U);
+}
+
+TEST_F(CudaCallsTest, SaysWhatLiesAtAnAddress) {
+  const CUdeviceptr address = map(create());
+  CUdeviceptr begin = 0;
+  std::size_t size = 0;
+  EXPECT_EQ(cuda.mem_get_address_range(&begin, &size, address + 5), CUDA_SUCCESS);
+  EXPECT_EQ(begin, address);
+  EXPECT_EQ(size, unit);
+  // Either may be left out.
+  EXPECT_EQ(cuda.mem_get_address_range(nullptr, nullptr, address), CUDA_SUCCESS);
+
+  // No byte more than the attribute has is written.
+  std::array<std::uint32_t, 4> device = {7, 7, 7, 7};
+  EXPECT_EQ(cuda.pointer_get_attribute(device.data(), CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address),
+            CUDA_SUCCESS);
+  EXPECT_THAT(device, ::testing::ElementsAre(0, 7, 7, 7));
+  std::array<CUdeviceptr, 2> start = {7, 7};
+  EXPECT_EQ(
+      cuda.pointer_get_attribute(start.data(), CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address + 5),
+      CUDA_SUCCESS);
+  EXPECT_THAT(start, ::testing::ElementsAre(address, 7));
+  std::array<std::uint32_t, 4> tokens = {7, 7, 7, 7};
+  EXPECT_EQ(cuda.pointer_get_attribute(tokens.data(), static_cast<CUpointer_attribute>(5), address),
+            CUDA_SUCCESS);
+  EXPECT_EQ(tokens[3], 7U);
+  EXPECT_NE(tokens[2], 7U);
+  EXPECT_EQ(cuda.pointer_get_attribute(nullptr, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(CudaCallsTest, KnowsItsVersionAndPeers) {
+  int version = 0;
+  EXPECT_EQ(cuda.driver_get_version(&version), CUDA_SUCCESS);
+  EXPECT_GE(version, 12000);
+  int can_access = 7;
+  EXPECT_EQ(cuda.device_can_access_peer(&can_access, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(can_access, 0);
+  EXPECT_EQ(cuda.device_can_access_peer(&can_access, 0, 1), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_NE(cuda.ctx_enable_peer_access(context, 0), CUDA_SUCCESS);
+}
+
+TEST(CudaCalls, NameErrors) {
+  const char* text = nullptr;
+  EXPECT_EQ(cuda_calls().get_error_name(CUDA_ERROR_OUT_OF_MEMORY, &text), CUDA_SUCCESS);
+  EXPECT_STREQ(text, "CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(cuda_calls().get_error_string(CUDA_ERROR_OUT_OF_MEMORY, &text), CUDA_SUCCESS);
+  EXPECT_STREQ(text, "out of memory");
+  EXPECT_EQ(cuda_calls().get_error_name(CUDA_SUCCESS, &text), CUDA_SUCCESS);
+  EXPECT_STREQ(text, "CUDA_SUCCESS");
+  EXPECT_EQ(cuda_calls().get_error_name(static_cast<CUresult>(12345), &text),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(text, nullptr);
+  EXPECT_EQ(cuda_calls().get_error_string(CUDA_SUCCESS, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(CudaCallsTest, AnswersNullPointersAsDriversDo) {
   const CUmemAllocationProp properties = exportable_memory();
   CUmemGenericAllocationHandle handle = 0;
