@@ -207,7 +207,7 @@ void LiveObjects::free_if_unheld(MemoryIndex index) {
 }
 
 LiveHandle* LiveObjects::find_handle(AllocationHandle handle) const {
-  if (last_handle_entry_ != nullptr && last_handle_ == handle) {
+  if (last_handle_ == handle) {
     return last_handle_entry_;
   }
   auto& handles = const_cast<std::unordered_map<AllocationHandle, LiveHandle>&>(handles_);

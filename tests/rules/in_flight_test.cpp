@@ -1,5 +1,6 @@
 // Unmapping, and taking access away, needs proof that the work is done that may use the range.
 #include "rule_machine.h"
+#include "tessera/layers/fault_injecting_driver.h"
 
 namespace tessera::rules {
 namespace {
@@ -110,6 +111,12 @@ const Between cases[] = {
      true},
     {"ItsStreamDestroyed",
      [](RuleMachine& m, StreamHandle stream) { must(m->stream_destroy(stream)); }, false},
+    {"AReferenceToItsContextReleased",
+     [](RuleMachine& m, StreamHandle) {
+       must(m->device_primary_ctx_retain(device_0));
+       must(m->device_primary_ctx_release(device_0));
+     },
+     false},
     {"MemFreeWhichWaits",
      [](RuleMachine& m, StreamHandle) { must(m->mem_free(must(m->mem_alloc(Bytes(16))))); }, true},
 };
@@ -130,6 +137,133 @@ INSTANTIATE_TEST_SUITE_P(After, InFlight, testing::ValuesIn(cases),
                          [](const testing::TestParamInfo<Between>& after) {
                            return std::string(after.param.name);
                          });
+
+// What a program does where one kind of call fails, and whether the work is proven done all the
+// same: a call that failed neither proves nor ends anything.
+struct Failing {
+  const char* name;
+  Call call;
+  void (*act)(Driver& driver, StreamHandle stream, EventHandle event);
+  bool is_proof;
+};
+const Failing failing[] = {
+    {"EventDestroy", Call::event_destroy,
+     [](Driver& driver, StreamHandle, EventHandle event) {
+       EXPECT_FALSE(driver.event_destroy(event));
+       must(driver.event_synchronize(event));
+     },
+     true},
+    {"StreamDestroy", Call::stream_destroy,
+     [](Driver& driver, StreamHandle stream, EventHandle) {
+       EXPECT_FALSE(driver.stream_destroy(stream));
+       must(driver.stream_synchronize(stream));
+     },
+     true},
+    {"EventRecord", Call::event_record,
+     [](Driver& driver, StreamHandle stream, EventHandle) {
+       const EventHandle other = must(driver.event_create(EventFlags::none));
+       EXPECT_FALSE(driver.event_record({.event = other, .stream = stream}));
+       must(driver.event_synchronize(other));
+     },
+     false},
+    {"StreamWait", Call::stream_wait_event,
+     [](Driver& driver, StreamHandle, EventHandle event) {
+       const StreamHandle other = must(driver.stream_create(StreamFlags::non_blocking));
+       EXPECT_FALSE(driver.stream_wait_event({.stream = other, .event = event}));
+       must(driver.stream_synchronize(other));
+     },
+     false},
+    {"StreamSynchronize", Call::stream_synchronize,
+     [](Driver& driver, StreamHandle stream, EventHandle) {
+       EXPECT_FALSE(driver.stream_synchronize(stream));
+     },
+     false},
+    {"EventSynchronize", Call::event_synchronize,
+     [](Driver& driver, StreamHandle, EventHandle event) {
+       EXPECT_FALSE(driver.event_synchronize(event));
+     },
+     false},
+    {"CtxSynchronize", Call::ctx_synchronize,
+     [](Driver& driver, StreamHandle, EventHandle) { EXPECT_FALSE(driver.ctx_synchronize()); },
+     false},
+    {"MemFree", Call::mem_free,
+     [](Driver& driver, StreamHandle, EventHandle) {
+       EXPECT_FALSE(driver.mem_free(must(driver.mem_alloc(16_B))));
+     },
+     false},
+    {"ContextRelease", Call::device_primary_ctx_release,
+     [](Driver& driver, StreamHandle, EventHandle) {
+       EXPECT_FALSE(driver.device_primary_ctx_release(device_0));
+     },
+     false},
+    {"ContextReset", Call::device_primary_ctx_reset,
+     [](Driver& driver, StreamHandle, EventHandle) {
+       EXPECT_FALSE(driver.device_primary_ctx_reset(device_0));
+     },
+     false},
+};
+
+class FailedInFlight : public testing::TestWithParam<Failing> {};
+
+TEST_P(FailedInFlight, ProvesAndEndsNothing) {
+  sim::SimDriver simulator(h200());
+  FaultInjectingDriver faults(
+      &simulator, {.faults = {Fault::each_of(GetParam().call, ErrorCode::not_permitted)}});
+  ValidatingDriver driver(&faults);
+  must(driver.init(0));
+  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
+  const DeviceAddress address = must(driver.mem_address_reserve({.size = 2_MiB}));
+  const AllocationHandle memory = must(driver.mem_create({.size = 2_MiB}));
+  must(driver.mem_map({.address = address, .size = 2_MiB, .handle = memory}));
+  const std::array access = {AccessDescriptor{.location = {}, .flags = AccessFlags::read_write}};
+  must(driver.mem_set_access({.address = address, .size = 2_MiB, .descriptors = access}));
+  const StreamHandle stream = must(driver.stream_create(StreamFlags::non_blocking));
+  const EventHandle event = must(driver.event_create(EventFlags::none));
+  must(driver.launch_touch({.address = address, .touch = Touch::write, .stream = stream}));
+  static_cast<void>(driver.event_record({.event = event, .stream = stream}));
+  GetParam().act(driver, stream, event);
+  const std::size_t before = driver.findings().size();
+  must(driver.mem_unmap({.address = address, .size = 2_MiB}));
+  EXPECT_EQ(driver.findings().size() == before, GetParam().is_proof);
+}
+
+INSTANTIATE_TEST_SUITE_P(Call, FailedInFlight, testing::ValuesIn(failing),
+                         [](const testing::TestParamInfo<Failing>& of) {
+                           return std::string(of.param.name);
+                         });
+
+// Nor is what could not be queued in flight.
+TEST(InFlight, WorkThatWasRefusedIsNone) {
+  sim::SimDriver simulator(h200());
+  FaultPlan plan;
+  for (const Call call : {Call::launch_touch, Call::memset_d8, Call::memset_d8_async,
+                          Call::memcpy_htod, Call::memcpy_htod_async, Call::memcpy_dtoh_async,
+                          Call::memcpy_dtod, Call::memcpy_dtod_async}) {
+    plan.faults.push_back(Fault::each_of(call, ErrorCode::not_permitted));
+  }
+  FaultInjectingDriver faults(&simulator, plan);
+  ValidatingDriver driver(&faults);
+  must(driver.init(0));
+  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
+  const DeviceAddress address = must(driver.mem_address_reserve({.size = 2_MiB}));
+  const AllocationHandle memory = must(driver.mem_create({.size = 2_MiB}));
+  must(driver.mem_map({.address = address, .size = 2_MiB, .handle = memory}));
+  const std::array access = {AccessDescriptor{.location = {}, .flags = AccessFlags::read_write}};
+  must(driver.mem_set_access({.address = address, .size = 2_MiB, .descriptors = access}));
+  std::array<std::byte, 8> bytes = {};
+  const MemcpyDtodRequest copy = {.destination = address, .source = address + 16_B, .size = 8_B};
+  const MemsetD8Request set = {.destination = address, .value = 1, .size = 8_B};
+  EXPECT_FALSE(driver.launch_touch({.address = address, .touch = Touch::write}));
+  EXPECT_FALSE(driver.memset_d8(set));
+  EXPECT_FALSE(driver.memset_d8_async({.set = set}));
+  EXPECT_FALSE(driver.memcpy_htod({.destination = address, .source = bytes}));
+  EXPECT_FALSE(driver.memcpy_htod_async({.copy = {.destination = address, .source = bytes}}));
+  EXPECT_FALSE(driver.memcpy_dtoh_async({.copy = {.destination = bytes, .source = address}}));
+  EXPECT_FALSE(driver.memcpy_dtod(copy));
+  EXPECT_FALSE(driver.memcpy_dtod_async({.copy = copy}));
+  must(driver.mem_unmap({.address = address, .size = 2_MiB}));
+  EXPECT_TRUE(driver.findings().empty());
+}
 
 // The legacy default stream and blocking ones wait for each other.
 TEST(InFlight, ABlockingStreamIsProvenByTheDefaultOne) {

@@ -1,5 +1,8 @@
 // A driver that does not say what its machine is, or less than others: rules that depend on it are
 // silent.
+#include <array>
+#include <thread>
+
 #include <unistd.h>
 
 #include "rule_machine.h"
@@ -85,6 +88,65 @@ TEST(SilentMachine, MayHaveAnyContext) {
   const ContextHandle context = must(m->ctx_create({.device = device_0}));
   EXPECT_FALSE(context.is_null());
   must(m->event_record({.event = event}));
+}
+
+// Nor may it say which context a thread has that the layer has not seen: then it alone knows who
+// has access, and whose an event is.
+TEST(UnknownMachine, DoesNotSayWhoseTheThreadIs) {
+  sim::SimDriver simulator(h200(), {.devices = 2});
+  testing::NiceMock<test::MockDriver> target;
+  target.delegate_to(simulator);
+  ValidatingDriver driver(&target);
+  must(driver.init(0));
+  const ContextHandle primary = must(driver.device_primary_ctx_retain(device_0));
+  must(driver.ctx_set_current(primary));
+  const DeviceAddress address = must(driver.mem_address_reserve({.size = 4_MiB}));
+  const AllocationHandle memory = must(driver.mem_create({.size = 2_MiB}));
+  const std::array access = {AccessDescriptor{.location = {}, .flags = AccessFlags::read_write}};
+  for (const DeviceAddress place : {address, address + 2_MiB}) {
+    must(driver.mem_map({.address = place, .size = 2_MiB, .handle = memory}));
+  }
+  must(driver.mem_set_access({.address = address, .size = 2_MiB, .descriptors = access}));
+  const EventHandle event = must(driver.event_create(EventFlags::none));
+  ON_CALL(target, ctx_get_current).WillByDefault(Return(not_said));
+  std::thread([&] {
+    must(simulator.ctx_set_current(primary));
+    const std::array bytes = {std::byte{1}};
+    must(driver.event_record({.event = event}));
+    must(driver.memcpy_htod({.destination = address, .source = bytes}));
+    EXPECT_THAT(driver.findings(), testing::IsEmpty());
+    EXPECT_FALSE(driver.memcpy_htod({.destination = address + 2_MiB, .source = bytes}));
+  }).join();
+  ASSERT_EQ(driver.findings().size(), 1U);
+  EXPECT_EQ(driver.findings().front().rule, RuleId::copy_no_access);
+}
+
+// What a driver did of a call that failed is not known: the CPU may have been given access.
+TEST(UnknownMachine, MayHaveGivenTheHostAccess) {
+  sim::SimDriver simulator(h200());
+  testing::NiceMock<test::MockDriver> target;
+  target.delegate_to(simulator);
+  ValidatingDriver driver(&target);
+  must(driver.init(0));
+  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
+  constexpr Location on_host = {.type = LocationType::host_numa};
+  const DeviceAddress address = must(driver.mem_address_reserve({.size = 2_MiB}));
+  const AllocationHandle memory =
+      must(driver.mem_create({.size = 2_MiB, .properties = {.location = on_host}}));
+  must(driver.mem_map({.address = address, .size = 2_MiB, .handle = memory}));
+  ON_CALL(target, mem_set_access).WillByDefault([&](const SetAccessRequest& request) -> Status {
+    must(simulator.mem_set_access({.address = request.address,
+                                   .size = request.size,
+                                   .descriptors = request.descriptors.first(1)}));
+    return not_said;
+  });
+  const std::array access = {
+      AccessDescriptor{.location = on_host, .flags = AccessFlags::read_write},
+      AccessDescriptor{.location = {.type = LocationType::host}, .flags = AccessFlags::read}};
+  EXPECT_FALSE(driver.mem_set_access({.address = address, .size = 2_MiB, .descriptors = access}));
+  const std::array bytes = {std::byte{1}};
+  must(driver.memcpy_htod({.destination = address, .source = bytes}));
+  EXPECT_THAT(driver.findings(), testing::IsEmpty());
 }
 
 sim::Profile without_compression() {

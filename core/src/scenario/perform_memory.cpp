@@ -94,10 +94,9 @@ Answer perform(CaseState& state, const Release& operation) {
   const AllocationHandle handle = state.handle(operation.handle);
   const Status status = state.driver().mem_release(handle);
   if (status) {
-    auto& references = state.ledger().references;
-    if (const auto held = references.find(handle.value());
-        held != references.end() && --held->second == 0) {
-      references.erase(held);
+    // What others made may be released, too.
+    if (std::uint64_t& held = state.ledger().references[handle.value()]; held != 0) {
+      --held;
     }
   }
   return answer_of(status);

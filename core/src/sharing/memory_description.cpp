@@ -201,12 +201,11 @@ Result<MemoryDescription> decode_records(const Header& header, std::span<const s
   if (bytes.size() != header.records_size()) {
     return refused(Reason::message_size_wrong, {bytes.size(), header.records_size()});
   }
-  MemoryDescription description = {.type = header.type, .pieces = {}};
-  description.pieces.reserve(header.pieces);
+  MemoryDescription description = {.type = header.type,
+                                   .pieces = std::vector<SharedPiece>(header.pieces)};
   for (std::size_t i = 0; i < header.pieces; ++i) {
-    TESSERA_TRY_ASSIGN(SharedPiece piece,
+    TESSERA_TRY_ASSIGN(description.pieces[i],
                        get_record(bytes.subspan(i * record_size, record_size), header.type, i));
-    description.pieces.push_back(piece);
   }
   TESSERA_TRY_ASSIGN(const Bytes total, checked_total(description.pieces));
   if (total != header.total) {

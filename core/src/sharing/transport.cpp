@@ -83,7 +83,7 @@ Status send_all(int socket, std::span<const std::byte> bytes,
       attach(message, control, descriptors);
     }
     const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR) {
+    if (sent == -1 && errno != EINTR) {
       return socket_failed(done, bytes.size());
     }
     done += static_cast<std::size_t>(std::max<ssize_t>(sent, 0));

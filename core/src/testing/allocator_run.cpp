@@ -140,29 +140,26 @@ void AllocatorRun::fill(const Block& block) {
 void AllocatorRun::look_at(const Block& block) {
   const AddressRange range = block.range;
   const Bytes granule = machine_.granule();
-  DeviceAddress part = range.begin();
-  while (part < range.end()) {
+  for (DeviceAddress part = range.begin(); failure_.empty() && part < range.end();) {
     const Bytes left = range.end() - part;
     const Bytes to_next = granule - Bytes(part.value()) % granule;
     const DeviceAddress next = part + std::min(left, to_next);
-    if (!look_at(block, part) || !look_at(block, next - 1_B)) {
-      return;
-    }
+    look_at(block, part);
+    look_at(block, next - 1_B);
     part = next;
   }
 }
 
-bool AllocatorRun::look_at(const Block& block, DeviceAddress address) {
+void AllocatorRun::look_at(const Block& block, DeviceAddress address) {
   std::array<std::byte, 1> read = {};
   const std::string name = block_name(block.number);
   if (const Status status = machine_.base().memcpy_dtoh({.destination = read, .source = address});
       !status) {
-    fail(name + " cannot be read: " + to_string(status.error()));
-    return false;
+    return fail(name + " cannot be read: " + to_string(status.error()));
   }
   const auto byte = std::to_integer<std::uint8_t>(read[0]);
   if (byte == fill_of(block.number)) {
-    return true;
+    return;
   }
   std::string what = name + " lost what was written to it, at byte " +
                      std::to_string((address - block.range.begin()).value());
@@ -172,7 +169,6 @@ bool AllocatorRun::look_at(const Block& block, DeviceAddress address) {
     }
   }
   fail(std::move(what));
-  return false;
 }
 
 }  // namespace tessera::testing

@@ -94,8 +94,7 @@ class AllocatorRun {
   void take(std::size_t number, DeviceAddress address, Bytes size);
   void fill(const Block& block);
   void look_at(const Block& block);
-  // False: it was not what the block was filled with.
-  bool look_at(const Block& block, DeviceAddress address);
+  void look_at(const Block& block, DeviceAddress address);
 
   const AllocatorTest& test_;
   AllocatorMachine& machine_;

@@ -270,6 +270,29 @@ TEST_F(Tracing, JoinsKernelsAndFillsWithTheWaitThatFollows) {
   expect_replays();
 }
 
+TEST_F(Tracing, JoinsCopiesWithTheWaitThatFollows) {
+  start();
+  const DeviceAddress address = must(tracing_.mem_alloc(1_KiB));
+  const MemcpyDtodRequest copy = {.destination = address, .source = address + 512_B, .size = 4_B};
+  must(tracing_.memcpy_dtod(copy));
+  must(tracing_.ctx_synchronize());
+  must(tracing_.ctx_synchronize());
+  // What was refused is not waited for.
+  EXPECT_FALSE(tracing_.memcpy_dtod({.destination = address, .source = {}, .size = 4_B}));
+  must(tracing_.ctx_synchronize());
+  EXPECT_FALSE(tracing_.memset_d8({.destination = {}, .value = 1, .size = 4_B}));
+  must(tracing_.ctx_synchronize());
+  EXPECT_EQ(calls(),
+            "  alloc p0 size=1K => OK aligned=2097152\n"
+            "  dtod p0 p0+512 size=4 => OK\n"
+            "  ctx.sync => OK\n"
+            "  dtod p0 null size=4 => INVALID_VALUE\n"
+            "  ctx.sync => OK\n"
+            "  memset null size=4 val=1 => INVALID_VALUE\n"
+            "  ctx.sync => OK\n");
+  expect_replays();
+}
+
 TEST_F(Tracing, LeavesTheAnswerOpenWhereAProgramDoesNotWaitForItsKernel) {
   start();
   must(tracing_.launch_touch({.address = DeviceAddress(4096), .touch = Touch::read}));

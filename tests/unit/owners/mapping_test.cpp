@@ -90,6 +90,38 @@ TEST(Mapping, TakesAwayAgainWhatARefusedGrantGave) {
             AccessFlags::none);
 }
 
+// Whatever a driver does of a call that it refuses: who had less than was asked for has it again.
+TEST(Mapping, PutsBackWhatADriverChangedBeforeItRefused) {
+  class ChangesSome final : public DriverWrapper {
+   public:
+    using DriverWrapper::DriverWrapper;
+    Status mem_set_access(const SetAccessRequest& request) override {
+      if (request.descriptors.size() < 2) {
+        return DriverWrapper::mem_set_access(request);
+      }
+      must(DriverWrapper::mem_set_access(request));
+      return Error{.code = ErrorCode::invalid_value, .call = Call::mem_set_access};
+    }
+  };
+  OwnersMachine machine("h200", 2);
+  ChangesSome layer(&machine.driver());
+  Mapping mapping = must(
+      Mapping::map(must(Reservation::make(machine.use(layer), {.size = machine.unit()})), Bytes(0),
+                   must(PhysicalAllocation::create(machine.use(layer), {.size = machine.unit()}))));
+  AccessSet reads;
+  reads.set(on_device(device_0), AccessFlags::read);
+  must(mapping.grant(reads));
+  EXPECT_THAT(mapping.grant(AccessSet::of_devices({device_0, device_1})),
+              fails_with(ErrorCode::invalid_value));
+  EXPECT_EQ(mapping.access(), reads);
+  const auto access_of = [&](DeviceOrdinal device) {
+    return must(machine.driver().mem_get_access(
+        {.address = mapping.begin(), .location = on_device(device)}));
+  };
+  EXPECT_EQ(access_of(device_0), AccessFlags::read);
+  EXPECT_EQ(access_of(device_1), AccessFlags::none);
+}
+
 TEST(Mapping, GoesOnWhereItsCloseWasStopped) {
   OwnersMachine machine;
   FaultInjectingDriver layer =

@@ -82,8 +82,10 @@ TEST(MulticastBinding, IsUndoneByItsDestructor) {
                           object.memory()));
     EXPECT_THAT(mapping.grant(AccessSet::of_devices(both)), is_ok());
   }
+  EXPECT_EQ(machine.books().allocations, 2U);
   first = std::move(second);
   EXPECT_EQ(first.device(), device_1);
+  EXPECT_EQ(machine.books().allocations, 1U) << "the other is unbound, and its memory free";
 }
 
 TEST(MulticastObject, HasASize) {

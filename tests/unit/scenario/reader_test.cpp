@@ -51,10 +51,19 @@ TEST(Reader, ReadsCasesWithFlagsCallsAndAnswers) {
   EXPECT_FALSE(one.calls[1].expected.has_value());
 }
 
+TEST(Reader, KnowsTheLinesOfCasesAndCalls) {
+  const Scenario scenario = read("# first\ncase a\nend\n\ncase b\n\n  version\nend\n");
+  ASSERT_EQ(scenario.cases.size(), 2U);
+  EXPECT_EQ(scenario.cases[0].line, 2U);
+  EXPECT_EQ(scenario.cases[1].line, 5U);
+  EXPECT_EQ(scenario.cases[1].calls.at(0).line, 7U);
+}
+
 TEST(Reader, TakesTheLastOfAKeyGivenTwice) {
-  const Scenario scenario = read("case a\n  create h0 size=1u comp=1 comp=2\nend\n");
+  const Scenario scenario = read("case a\n  create h0 size=1u comp=1 size=3u comp=2\nend\n");
   const auto& create = std::get<Create>(scenario.cases[0].calls[0].operation);
   EXPECT_EQ(create.properties.compression, 2);
+  EXPECT_EQ(create.size, granules(3));
 }
 
 TEST(Reader, ReadsValuesInBrackets) {

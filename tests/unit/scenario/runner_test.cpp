@@ -164,6 +164,61 @@ TEST_F(Runner, UndoesStreamsEventsAndQueuedWork) {
   EXPECT_EQ(driver_.books(), before);
 }
 
+// Also where the contexts live on, in which they would end by themselves.
+TEST_F(Runner, UndoesStreamsAndEventsOneByOne) {
+  EXPECT_THAT(driver_.init(0), is_ok());
+  EXPECT_THAT(driver_.device_primary_ctx_retain(DeviceOrdinal(0)), is_ok());
+  run("stream.create s0\nevent.create e0\nevent.create e1\nevent.destroy e1");
+  const StreamHandle stream(runner_->value_of(symbols::s(0)));
+  const EventHandle event(runner_->value_of(symbols::e(0)));
+  EXPECT_TRUE(runner_->undo());
+  EXPECT_FALSE(driver_.stream_synchronize(stream));
+  EXPECT_FALSE(driver_.event_query(event));
+}
+
+TEST_F(Runner, NamesMulticastObjects) {
+  EXPECT_THAT(driver_.init(0), is_ok());
+  const sim::Books before = driver_.books();
+  EXPECT_THAT(
+      run("mc.create h0 devices=2 size=1u\nmc.add h0 dev=0\nmc.add h0 dev=1\n"
+          "create h1 size=1u\nmc.bind h0 mem=h1 size=1u\nreserve r0 size=1u\n"
+          "map r0 size=1u handle=h0\nretain h2 r0\nmc.unbind h0 dev=0 size=1u"),
+      ElementsAre("OK", "OK", "OK", "OK", "OK", "OK aligned=2097152", "OK", "OK same=h0", "OK"));
+  EXPECT_TRUE(runner_->undo());
+  EXPECT_EQ(driver_.books(), before);
+}
+
+TEST_F(Runner, CallsAnImportedValueNewOnceNobodyHoldsIt) {
+  EXPECT_THAT(run("create h0 size=1u handle=fd\nexport f0 handle=h0\nimport h1 fd=f0\n"
+                  "retain h2 null\nrelease h1\nrelease h1\nimport h3 fd=f0"),
+              ElementsAre("OK", "OK", "OK same=none", "INVALID_VALUE", "OK", "INVALID_VALUE",
+                          "OK same=none"));
+  EXPECT_TRUE(runner_->undo());
+}
+
+TEST_F(Runner, AllocatesByAllCalls) {
+  EXPECT_THAT(driver_.init(0), is_ok());
+  const sim::Books before = driver_.books();
+  EXPECT_THAT(run("allocpitch p0 width=100 height=3 elem=4\nallocpitch p1 width=0 height=3 elem=4\n"
+                  "hostalloc p2 size=4K\nhostalloc p3 size=4K\nfree p2\nfree p1\n"
+                  "allocpitch p4 width=100 height=3 elem=4\nfree p4\nlimit.get which=2"),
+              ElementsAre("OK pitch=512", "INVALID_VALUE", "OK", "OK", "OK", "OK", "OK pitch=512",
+                          "OK", StartsWith("OK v=")));
+  EXPECT_TRUE(runner_->undo());
+  EXPECT_EQ(driver_.books(), before);
+}
+
+// What a scenario that wants a machine of its own must hear of.
+TEST_F(Runner, IsNotCleanAfterWhatUndoingDoesNotTakeBack) {
+  for (const char* call : {"managed p0 size=1M", "limit.set which=2 value=8M", "ctx.reset dev=1",
+                           "ctx.create c0 dev=1", "peer.enable dev=1"}) {
+    run(call);
+    EXPECT_FALSE(runner_->undo()) << call;
+  }
+  run("ctx.set primary0\nctx.none");
+  EXPECT_TRUE(runner_->undo());
+}
+
 TEST_F(Runner, SaysWhenUndoingIsNotEnough) {
   run("ctx.reset");
   EXPECT_FALSE(runner_->undo());

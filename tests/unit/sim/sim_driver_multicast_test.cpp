@@ -78,6 +78,27 @@ TEST_F(SimDriverMulticast, AWriteReachesAllDevices) {
   }
 }
 
+// What comes after the copies of the object goes on where they end.
+TEST_F(SimDriverMulticast, AWriteGoesOnBehindTheObject) {
+  const AllocationHandle multicast = create_full(1);
+  const AllocationHandle first = memory_on(device_0, 1);
+  must(bind(multicast, first, 1));
+  must(bind(multicast, memory_on(device_1, 1), 1));
+  const DeviceAddress range = machine_.reserve(2);
+  machine_.map(range, 1, multicast);
+  machine_.fill(range + machine_.unit(), 1);
+  must(machine_.allow(range, 2));
+  const DeviceAddress source = must(machine_->mem_alloc(4_MiB));
+  must(machine_->memset_d8({.destination = source, .value = 1, .size = 2_MiB}));
+  must(machine_->memset_d8({.destination = source + 2_MiB, .value = 2, .size = 2_MiB}));
+  EXPECT_THAT(machine_->memcpy_dtod({.destination = range, .source = source, .size = 4_MiB}),
+              is_ok());
+  must(machine_->ctx_synchronize());
+  EXPECT_THAT(machine_.get(range + machine_.unit()), is_ok_and_holds(2));
+  EXPECT_THAT(machine_.get(range + machine_.unit() * 2 - 1_B), is_ok_and_holds(2));
+  EXPECT_THAT(machine_.get(map_for_all(first, 1) + machine_.unit() - 1_B), is_ok_and_holds(1));
+}
+
 TEST_F(SimDriverMulticast, BindsPartsAtOffsets) {
   const AllocationHandle multicast = create_full(4);
   const AllocationHandle first = memory_on(device_0, 4);
