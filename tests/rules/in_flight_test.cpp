@@ -117,6 +117,14 @@ const Between cases[] = {
        must(m->device_primary_ctx_release(device_0));
      },
      false},
+    {"ItsContextReset",
+     [](RuleMachine& m, StreamHandle) { must(m->device_primary_ctx_reset(device_0)); }, true},
+    {"AnotherContextReset",
+     [](RuleMachine& m, StreamHandle) {
+       must(m->device_primary_ctx_retain(device_1));
+       must(m->device_primary_ctx_reset(device_1));
+     },
+     false},
     {"MemFreeWhichWaits",
      [](RuleMachine& m, StreamHandle) { must(m->mem_free(must(m->mem_alloc(Bytes(16))))); }, true},
 };

@@ -118,9 +118,6 @@ void TraceRecorder::record(Tag<Call::mem_free>, const DeviceAddress& address,
     return;
   }
   add(scenario::Free{.address = names_.address(address)}, answer_of(status));
-  if (status) {
-    names_.retire_range(address);
-  }
 }
 
 void TraceRecorder::record(Tag<Call::mem_free_host>, std::byte* const& memory,

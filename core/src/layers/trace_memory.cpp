@@ -83,9 +83,6 @@ void TraceRecorder::record(Tag<Call::mem_address_free>, const AddressFreeRequest
   add(scenario::AddressFree{.address = names_.address(request.address),
                             .size = names_.size(request.size)},
       answer_of(status));
-  if (status) {
-    names_.retire_range(request.address);
-  }
 }
 
 void TraceRecorder::record(Tag<Call::mem_create>, const CreateRequest& request,

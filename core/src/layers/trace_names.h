@@ -23,7 +23,7 @@ class TraceNames {
 
   // Names what lies at `address` from now on.
   void name_range(DeviceAddress address, Bytes size, scenario::Symbol symbol, bool is_host = false);
-  // It is gone; stale addresses are still written by its symbol.
+  // Memory of the host is freed; stale addresses are still written by its symbol.
   void retire_range(DeviceAddress address);
   // Memory that mem_host_alloc gave begins there, and was not freed.
   [[nodiscard]] bool is_live_host(DeviceAddress address) const;

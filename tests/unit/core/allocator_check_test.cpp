@@ -300,6 +300,10 @@ TEST(AllocatorCheck, PrintsTheShortestSequence) {
                            "  b3 = allocate 1 bytes at 0x[0-9a-f]+\n"));
 }
 
+TEST(AllocatorCheck, PrintsWhatWasRefused) {
+  EXPECT_THAT(find(Bug::keeps_cached_when_full).sequence, HasSubstr(": OUT_OF_MEMORY\n"));
+}
+
 TEST(AllocatorCheck, SaysWhatWasDone) {
   EXPECT_EQ(to_string(AllocatorReport{.operations = 64, .refusals = 3}),
             "allocator check: 64 operations, 3 of them found too little memory, nothing wrong\n");

@@ -113,6 +113,12 @@ TEST(MirroredRing, MovesAsAnObject) {
     EXPECT_EQ(first.capacity(), 4_MiB);
     EXPECT_FALSE(second.is_open());  // NOLINT(bugprone-use-after-move): that is what is tested
     EXPECT_EQ(machine->books().mappings, before.mappings + 2);
+    EXPECT_EQ(first.pieces().size(), 1U);
+    const AddressRange window = must(first.window((4_MiB - 1_B).value(), 2_B));
+    write_pattern(machine.driver(), window.begin(), window.size(), 3);
+    EXPECT_TRUE(holds_pattern(machine.driver(), window.begin(), window.size(), 3));
+    EXPECT_THAT(first.close(Quiescence::promised()), is_ok());
+    EXPECT_TRUE(machine->books() == before);
   }
   EXPECT_TRUE(machine->books() == before);
 }

@@ -5,6 +5,7 @@
 #include "support/sharing_peer.h"
 #include "support/sharing_support.h"
 #include "support/sim_machine.h"
+#include "tessera/layers/fault_injecting_driver.h"
 
 namespace tessera::sim {
 namespace {
@@ -122,6 +123,18 @@ TEST_F(ExportedMemoryTest, NamesTheHoleInARange) {
   EXPECT_EQ(hole_in(3, 2), address + unit_ * 4);  // behind
   EXPECT_EQ(hole_in(4, 2), address + unit_ * 4);  // nothing else
   EXPECT_EQ(machine_->books().allocations, 2U);
+}
+
+// What fails behind the first mapping is no hole.
+TEST_F(ExportedMemoryTest, SaysWhatStoppedItsWalk) {
+  test::SharingSide side(driver_);
+  must(side.make(2));
+  FaultInjectingDriver faults(
+      &driver_,
+      {.faults = {Fault::nth_of(Call::mem_retain_allocation_handle, 2, ErrorCode::invalid_value)}});
+  const auto exported = ExportedMemory::of_range(faults, side.range());
+  ASSERT_THAT(exported, fails_with(ErrorCode::invalid_value));
+  EXPECT_EQ(exported.error().call, Call::mem_retain_allocation_handle);
 }
 
 TEST_F(ExportedMemoryTest, RefusesWhatIsNoMappedMemory) {

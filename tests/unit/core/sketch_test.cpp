@@ -172,6 +172,10 @@ TEST_F(Sketched, CountsReferences) {
   EXPECT_TRUE(is_vacant(SlotKind::handle, 1));
   likely({release(1), release(no_slot)});
   EXPECT_EQ(drained(OpKind::release), 0U);
+  // Retained once more, it is referenced.
+  likely({{.kind = OpKind::retain, .result = 5, .place = reservation(0, 1)}});
+  EXPECT_FALSE(sketch_.memory(5).is_released);
+  likely({release(5)});
   // Where nothing is mapped, it is other memory.
   likely({{.kind = OpKind::retain, .result = 2, .place = reservation(0, 2)},
           {.kind = OpKind::retain, .result = 3, .place = reservation(0)},

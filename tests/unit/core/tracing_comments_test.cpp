@@ -4,6 +4,7 @@
 #include <string>
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "support/matchers.h"
 #include "support/mock_driver.h"
@@ -110,6 +111,51 @@ TEST_F(TracingComments, AreForCopiesInStreams) {
   EXPECT_THAT(last(), testing::StartsWith("  # memcpy_dtod_async("));
   must(tracing_.memcpy_dtoh({.destination = byte, .source = address}));
   EXPECT_EQ(last(), "  expect p0 size=1 => OK");
+}
+
+// Nor from where on others may write: a host, another process.
+TEST_F(TracingComments, LeaveContentsOpenThatOthersMayWrite) {
+  std::array<std::byte, 1> byte = {};
+  const auto compares = [&](const auto& open_to_others) {
+    TracingDriver tracing(&driver_, {.granule = unit, .start = scenario::Start::no_context});
+    const DeviceAddress address = must(tracing.mem_alloc(1_KiB));
+    must(tracing.memcpy_dtoh({.destination = byte, .source = address}));
+    EXPECT_THAT(tracing.text(), EndsWith("  expect p0 size=1 val=0 => OK match=1\nend\n"));
+    open_to_others(tracing);
+    must(tracing.memcpy_dtoh({.destination = byte, .source = address}));
+    return tracing.text().find("  expect p0 size=1 => OK\n") == std::string::npos;
+  };
+  EXPECT_TRUE(
+      compares([](Driver& driver) { must(driver.mem_create({.size = unit, .properties = {}})); }));
+  EXPECT_FALSE(compares([](Driver& driver) {
+    must(driver.mem_create(
+        {.size = unit, .properties = {.location = {.type = LocationType::host_numa}}}));
+  }));
+  EXPECT_FALSE(compares([](Driver& driver) { must(driver.mem_alloc_managed({.size = 1_KiB})); }));
+  EXPECT_FALSE(compares([](Driver& driver) { must(driver.mem_host_alloc({.size = 1_KiB})); }));
+  EXPECT_FALSE(compares([](Driver& driver) {
+    const AllocationHandle memory = must(driver.mem_create(
+        {.size = unit,
+         .properties = {.requested_handle_types = HandleTypes::posix_file_descriptor}}));
+    ::close(must(driver.mem_export_to_shareable_handle({.handle = memory})).file_descriptor);
+  }));
+}
+
+TEST_F(TracingComments, AreForMemoryOfTheHostThatIsFreedTwice) {
+  std::byte* const host = must(tracing_.mem_host_alloc({.size = 1_KiB}));
+  must(tracing_.mem_free_host(host));
+  EXPECT_EQ(last(), "  free p0 => OK");
+  EXPECT_FALSE(tracing_.mem_free_host(host));
+  EXPECT_THAT(last(), testing::StartsWith("  # mem_free_host("));
+}
+
+TEST_F(TracingComments, AreNotForHints) {
+  const DeviceAddress address = must(tracing_.mem_address_reserve({.size = unit}));
+  must(tracing_.mem_address_free({.address = address, .size = unit}));
+  must(tracing_.mem_address_reserve({.size = unit, .hint = address}));
+  EXPECT_EQ(last(), "  reserve r1 size=1u at=r0 => OK aligned=2097152 at=hint");
+  must(tracing_.mem_address_reserve({.size = unit, .hint = address}));
+  EXPECT_EQ(last(), "  reserve r2 size=1u at=r1 => OK aligned=2097152 at=other");
 }
 
 // A fabric handle is no descriptor: the import of it is not said.

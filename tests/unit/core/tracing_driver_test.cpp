@@ -338,6 +338,30 @@ TEST_F(Tracing, KeepsWhatIsCurrentAsTheProgramHasIt) {
   expect_replays();
 }
 
+TEST_F(Tracing, KnowsWhatIsCurrentWhenContextsEnd) {
+  start();
+  const ContextHandle first = must(tracing_.ctx_create({.device = device_1}));
+  const ContextHandle second = must(tracing_.ctx_create({.device = device_1}));
+  must(tracing_.ctx_destroy(first));
+  EXPECT_FALSE(tracing_.ctx_destroy(first));
+  must(tracing_.device_primary_ctx_retain(device_1));
+  must(tracing_.ctx_destroy(second));
+  must(tracing_.device_primary_ctx_retain(device_1));
+  must(tracing_.ctx_set_current(must(tracing_.device_primary_ctx_retain(device_0))));
+  EXPECT_EQ(calls(),
+            "  ctx.create c0 dev=1 => OK\n"
+            "  ctx.create c1 dev=1 => OK\n"
+            "  ctx.destroy c0 => OK\n"
+            "  ctx.destroy c0 => CONTEXT_IS_DESTROYED\n"
+            "  ctx.retain dev=1 => OK\n"
+            "  ctx.set c1 => OK\n"
+            "  ctx.destroy c1 => OK\n"
+            "  ctx.retain dev=1 => OK\n"
+            "  ctx.set c0 => OK\n"  // below c1 when it ended, though it is gone
+            "  ctx.retain => OK\n");
+  expect_replays();
+}
+
 TEST_F(Tracing, AsksTheMachineTheSame) {
   start();
   must(tracing_.driver_get_version());

@@ -117,6 +117,16 @@ TEST(AccessSet, JoinsAndTakesAway) {
   EXPECT_EQ(set.of(on_host()), AccessFlags::none);
 }
 
+TEST(AccessSet, JoinsRightsOfTheHost) {
+  constexpr Location host = {.type = LocationType::host};
+  AccessSet of_host;
+  of_host.set(host, AccessFlags::read);
+  const AccessSet joined = AccessSet::of_device(device_0).joined_with(of_host);
+  EXPECT_EQ(joined.of(host), AccessFlags::read);
+  EXPECT_EQ(joined.of(on_device(device_0)), AccessFlags::read_write);
+  EXPECT_EQ(joined.count(), 2U);
+}
+
 TEST(AccessSet, IsForNodesOfTheHostToo) {
   AccessSet set;
   set.set(on_host_numa_node(1), AccessFlags::read);

@@ -60,10 +60,12 @@ TEST(Reader, KnowsTheLinesOfCasesAndCalls) {
 }
 
 TEST(Reader, TakesTheLastOfAKeyGivenTwice) {
-  const Scenario scenario = read("case a\n  create h0 size=1u comp=1 size=3u comp=2\nend\n");
+  const Scenario scenario =
+      read("case a\n  create h0 size=1u comp=1 handle=fd size=3u comp=2 handle=win32\nend\n");
   const auto& create = std::get<Create>(scenario.cases[0].calls[0].operation);
   EXPECT_EQ(create.properties.compression, 2);
   EXPECT_EQ(create.size, granules(3));
+  EXPECT_EQ(create.properties.handle_types, HandleTypes::win32);
 }
 
 TEST(Reader, ReadsValuesInBrackets) {

@@ -84,7 +84,9 @@ TEST_F(Runner, TakesMissingSymbolsForZeroAndMissingDescriptorsForNone) {
 TEST_F(Runner, SaysWhetherAHintWasTakenAndHowAnAddressIsAligned) {
   const auto answers = run("reserve r0 size=1u at=0x7f0000000000\nreserve r1 size=1u align=1G");
   EXPECT_THAT(answers[0], StartsWith("OK aligned=2097152 at="));
-  EXPECT_GE(std::stoull(answers[1].substr(std::string("OK aligned=").size())), 1U << 30U);
+  const std::uint64_t aligned = std::stoull(answers[1].substr(std::string("OK aligned=").size()));
+  EXPECT_GE(aligned, 1U << 30U);
+  EXPECT_EQ(runner_->value_of(symbols::r(1)) % (aligned * 2), aligned) << "and to no more";
 }
 
 TEST_F(Runner, NamesHandlesThatAreTheSame) {
@@ -201,9 +203,10 @@ TEST_F(Runner, AllocatesByAllCalls) {
   const sim::Books before = driver_.books();
   EXPECT_THAT(run("allocpitch p0 width=100 height=3 elem=4\nallocpitch p1 width=0 height=3 elem=4\n"
                   "hostalloc p2 size=4K\nhostalloc p3 size=4K\nfree p2\nfree p1\n"
-                  "allocpitch p4 width=100 height=3 elem=4\nfree p4\nlimit.get which=2"),
+                  "allocpitch p4 width=100 height=3 elem=4\naddrrange p4\nfree p4\n"
+                  "limit.get which=2"),
               ElementsAre("OK pitch=512", "INVALID_VALUE", "OK", "OK", "OK", "OK", "OK pitch=512",
-                          "OK", StartsWith("OK v=")));
+                          "OK rel=0 size=1536", "OK", StartsWith("OK v=")));
   EXPECT_TRUE(runner_->undo());
   EXPECT_EQ(driver_.books(), before);
 }

@@ -15,7 +15,7 @@ constexpr Location on_host = {.type = LocationType::host};
 // of which only the device has some.
 class Beside : public SimMachine {
  public:
-  explicit Beside(std::string_view profile = "h200") : SimMachine(profile) {
+  explicit Beside(const Profile& profile = profile_named("h200")) : SimMachine(profile) {
     map(both_, 1, create(1, {.location = {.type = LocationType::host_numa}}));
     must(allow(both_, 1));
     must(allow_for(both_, 1, on_host, AccessFlags::read_write));
@@ -97,6 +97,18 @@ TEST(SimDriverCopies, ALittleIsReadByTheCpuWhereTheStreamIsIdle) {
   EXPECT_THAT(machine.copy(machine.other(), machine.across(), 8_B, stream), is_ok());
   must(machine->stream_synchronize(stream));
   EXPECT_THAT(machine.copy(machine.other(), machine.across(), 8_B, stream), refused());
+}
+
+// At the very moment at which its work ends: here calls take no time.
+TEST(SimDriverCopies, AStreamIsIdleWhenItsWorkHasEnded) {
+  Profile profile = profile_named("h200");
+  profile.costs.clear();
+  profile.default_cost = {};
+  Beside machine(profile);
+  const StreamHandle stream = machine.busy();
+  must(machine->stream_synchronize(stream));
+  EXPECT_THAT(machine.copy(machine.other(), machine.across(), 8_B, stream),
+              fails_with(ErrorCode::invalid_value));
 }
 
 TEST(SimDriverCopies, WaitForWhatTheCpuWrites) {

@@ -34,5 +34,19 @@ TEST(SimDriverHostAccess, IsRefusedWhereAProgramWouldCrash) {
   EXPECT_EQ(*locked, std::byte{3});
 }
 
+// What the driver keeps for itself lies at the top: no reservation can, but for its holes.
+TEST(SimDriverHostAccess, IsRefusedWhereTheDriversOwnMemoryIs) {
+  SimMachine machine("h200");
+  const Profile& profile = profile_named("h200");
+  const DeviceAddress base = profile.address_windows.back().end() - profile.driver_addresses;
+  const DeviceAddress own =
+      base + Bytes(profile.driver_mapped_single_device.front().begin().value());
+  const DeviceAddress hole = base + Bytes(profile.driver_free.front().begin().value());
+  EXPECT_EQ(machine.reserve(1, hole), hole);
+  EXPECT_NE(machine.reserve(1, own), own);
+  EXPECT_THAT(machine->host_read(own), fails_with(ErrorCode::illegal_address));
+  EXPECT_THAT(machine->host_write(own, std::byte{1}), fails_with(ErrorCode::illegal_address));
+}
+
 }  // namespace
 }  // namespace tessera::sim

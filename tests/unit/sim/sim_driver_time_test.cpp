@@ -22,6 +22,14 @@ class SimDriverTime : public testing::Test {
   SimMachine machine_{profile_};
 };
 
+TEST_F(SimDriverTime, APrimaryContextTakesAsLongToMakeAsAnother) {
+  must(machine_->device_primary_ctx_release(device_0));
+  const std::uint64_t made = cost_of([&] { return machine_->device_primary_ctx_retain(device_0); });
+  const std::uint64_t again =
+      cost_of([&] { return machine_->device_primary_ctx_retain(device_0); });
+  EXPECT_EQ(made, again + cost(Call::ctx_create).base_ns);
+}
+
 TEST_F(SimDriverTime, CallsCostWhatTheProfileSays) {
   EXPECT_EQ(cost_of([&] { return machine_->device_get_count(); }), profile_.default_cost.base_ns);
   DeviceAddress range;
