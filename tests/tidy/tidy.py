@@ -35,6 +35,8 @@ CORE_EXTRA_INCLUDES: dict[str, set[str]] = {
     "core/src/descriptor_identity.cpp": {"sys/stat.h"},
     # Descriptors are duplicated and closed.
     "core/src/sharing/file_descriptor.cpp": {"fcntl.h", "unistd.h"},
+    # The same pages over and over, as the source of a copy of any size.
+    "core/src/scenario/repeated_byte.cpp": {"sys/mman.h", "unistd.h"},
     # Exported memory travels over Unix sockets.
     "core/src/sharing/transport.cpp": {"sys/socket.h", "sys/uio.h"},
     # Programs close the descriptors that exports gave them.

@@ -127,10 +127,13 @@ constexpr std::string_view number_expected() {
     return "a number from 0 to 255";
   } else if constexpr (sizeof(Number) == 2) {
     return "a number from 0 to 65535";
-  } else if constexpr (std::is_signed_v<Number>) {
-    return "a number, such as 0, 7 or -1";
+  } else if constexpr (sizeof(Number) == 4) {
+    return std::is_signed_v<Number> ? "a number from -2147483648 to 2147483647"
+                                    : "a number from 0 to 4294967295";
   } else {
-    return "a number, not below zero";
+    static_assert(sizeof(Number) == 8);
+    return std::is_signed_v<Number> ? "a number from -9223372036854775808 to 9223372036854775807"
+                                    : "a number from 0 to 18446744073709551615";
   }
 }
 

@@ -3,20 +3,20 @@
 #include <vector>
 
 #include "scenario/perform.h"
+#include "scenario/repeated_byte.h"
 
 namespace tessera::scenario {
 namespace {
 
-// What a case may ask to copy is bounded by device memory; what the host holds of it at once is
-// bounded by this.
-constexpr std::uint64_t chunk_bytes_max = std::uint64_t{16} << 20U;
+// What is read to be compared goes through so much memory of the host at a time.
+constexpr std::uint64_t read_chunk_max = std::uint64_t{16} << 20U;
 
 // Calls `copy(address, size)` for a range in chunks, until one fails; for an empty range once.
 template <class Copy>
-Status in_chunks(DeviceAddress address, Bytes size, Copy&& copy) {
+Status in_chunks(DeviceAddress address, Bytes size, std::uint64_t chunk_max, Copy&& copy) {
   std::uint64_t done = 0;
   do {
-    const std::uint64_t chunk = std::min(size.value() - done, chunk_bytes_max);
+    const std::uint64_t chunk = std::min(size.value() - done, chunk_max);
     TESSERA_TRY(copy(DeviceAddress(address.value() + done), chunk));
     done += chunk;
   } while (done < size.value());
@@ -53,22 +53,22 @@ Answer perform(CaseState& state, const Memset& operation) {
 
 Answer perform(CaseState& state, const Htod& operation) {
   const Bytes size = state.bytes(operation.size);
-  const std::vector<std::byte> source(std::min(size.value(), chunk_bytes_max),
-                                      std::byte{operation.value.value_or(0)});
-  return answer_of(in_chunks(
-      state.address(operation.address), size, [&](DeviceAddress address, std::uint64_t chunk) {
-        return state.driver().memcpy_htod(
-            {.destination = address, .source = std::span(source).first(chunk)});
-      }));
+  // In one call, as far as there is a source for that: a refused copy has written nothing.
+  const RepeatedByte source(size, std::byte{operation.value.value_or(0)});
+  return answer_of(in_chunks(state.address(operation.address), size, source.bytes().size(),
+                             [&](DeviceAddress address, std::uint64_t chunk) {
+                               return state.driver().memcpy_htod(
+                                   {.destination = address, .source = source.bytes().first(chunk)});
+                             }));
 }
 
 Answer perform(CaseState& state, const Expect& operation) {
   const Bytes size = state.bytes(operation.size);
   const std::byte wanted{operation.value.value_or(0)};
-  std::vector<std::byte> read(std::min(size.value(), chunk_bytes_max), ~wanted);
+  std::vector<std::byte> read(std::min(size.value(), read_chunk_max), ~wanted);
   bool match = true;
   const Status status = in_chunks(
-      state.address(operation.address), size,
+      state.address(operation.address), size, read_chunk_max,
       [&](DeviceAddress address, std::uint64_t chunk) -> Status {
         const std::span<std::byte> destination = std::span(read).first(chunk);
         TESSERA_TRY(state.driver().memcpy_dtoh({.destination = destination, .source = address}));

@@ -49,6 +49,8 @@ TEST(Compare, TakesAlignmentFromWhatWasAskedUp) {
   EXPECT_TRUE(agrees_with("alloc p0 size=1 => OK aligned=2097152", "OK aligned=512"));
   EXPECT_FALSE(agrees_with("alloc p0 size=1 => OK aligned=512", "OK aligned=4"));
   EXPECT_FALSE(agrees_with("alloc p0 size=1 => OK aligned=512", "OK"));
+  EXPECT_FALSE(agrees_with("alloc p0 size=1 => OK aligned=banana", "OK aligned=512"));
+  EXPECT_FALSE(agrees_with("alloc p0 size=1 => OK aligned=0", "OK aligned=512"));
 }
 
 TEST(Compare, TakesAnyDistanceToABeginThatIsNotTold) {

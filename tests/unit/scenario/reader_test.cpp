@@ -103,7 +103,7 @@ TEST(Reader, SaysWhereALineIsWrongAndWhatWasExpected) {
       {"  map r0 size=1+1+1+1+1+1+1 handle=h0", 26, "+1", "at most 6 terms"},
       {"  memset r0 size=1 val=256", 24, "256", "a number from 0 to 255"},
       {"  create h0 size=1u usage=65536", 27, "65536", "a number from 0 to 65535"},
-      {"  create h0 size=1u flags=-1", 27, "-1", "not below zero"},
+      {"  create h0 size=1u flags=-1", 27, "-1", "a number from 0 to 18446744073709551615"},
       {"  create h0 size=1u loc=hst", 25, "hst", "none, device, host"},
       {"  create h0 size=1u handle=fd+fb", 31, "fb", "fabric"},
       {"  create h0 size=1u out=nil", 25, "nil", "expected null"},

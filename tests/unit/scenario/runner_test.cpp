@@ -89,6 +89,16 @@ TEST_F(Runner, SaysWhetherAHintWasTakenAndHowAnAddressIsAligned) {
   EXPECT_EQ(runner_->value_of(symbols::r(1)) % (aligned * 2), aligned) << "and to no more";
 }
 
+// A copy is one call, whatever its size: refused, it has written nothing.
+TEST_F(Runner, CopiesAllOrNothing) {
+  EXPECT_THAT(run("alloc p0 size=200M\nmemset p0 size=200M val=9\nhtod p0 size=201M val=5\n"
+                  "expect p0 size=1 val=9\nhtod p0 size=200M val=5\nexpect p0 size=200M val=5\n"
+                  "htod p0 size=1000T val=6\nhtod p0 size=max val=6\nhtod p0 size=0 val=6\n"
+                  "expect p0 size=200M val=5"),
+              ElementsAre("OK aligned=2097152", "OK", "INVALID_VALUE", "OK match=1", "OK",
+                          "OK match=1", "INVALID_VALUE", "INVALID_VALUE", "OK", "OK match=1"));
+}
+
 TEST_F(Runner, NamesHandlesThatAreTheSame) {
   EXPECT_THAT(
       run("reserve r0 size=1u\ncreate h0 size=1u handle=fd\nmap r0 size=1u handle=h0\n"
