@@ -189,6 +189,23 @@ constexpr StreamHandle own_stream{2};  // of the thread
 ContextHandle second_context(RuleMachine& m) { return must(m->ctx_create({.device = device_0})); }
 
 const Clause order_clauses[] = {
+    {"WaitsForAStreamThatIs", RuleId::unknown_handle,
+     [](RuleMachine& m) { static_cast<void>(m->stream_synchronize(StreamHandle(77))); }},
+    {"FillsInAStreamThatIs", RuleId::unknown_handle,
+     [](RuleMachine& m) {
+       static_cast<void>(
+           m->memset_d8_async({.set = {.destination = m.mapped(1), .value = 1, .size = 1_B},
+                               .stream = StreamHandle(77)}));
+     }},
+    {"AsksAnEventThatIs", RuleId::unknown_handle,
+     [](RuleMachine& m) { static_cast<void>(m->event_query(EventHandle(77))); }},
+    {"WaitsInAStreamForAnEventThatIs", RuleId::unknown_handle,
+     [](RuleMachine& m) {
+       const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+       static_cast<void>(m->stream_wait_event({.stream = stream, .event = EventHandle(77)}));
+     }},
+    {"MakesAContextCurrentThatIs", RuleId::unknown_handle,
+     [](RuleMachine& m) { static_cast<void>(m->ctx_set_current(ContextHandle(77))); }},
     {"SynchronizesADefaultStreamInAContext", RuleId::no_current_context,
      [](RuleMachine& m) {
        must(m->ctx_set_current({}));

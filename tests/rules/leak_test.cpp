@@ -137,5 +137,21 @@ TESSERA_KEEPS(leak_event) {
 TESSERA_LEAKS(leak_context) { m->check_leaks(); }
 TESSERA_KEEPS(leak_context) { end(m); }
 
+// Once a fault has lost the contexts, nobody can give back what was made in them.
+TEST(Leaks, AreNotWhatWasLostWithTheContexts) {
+  RuleMachine m(*sim::built_in_profile("h200"), ValidationMode::report);
+  must(m->mem_alloc(1_MiB));
+  must(m->stream_create(StreamFlags::blocking));
+  must(m->event_create(EventFlags::none));
+  const AllocationHandle handle = m.create(1);
+  must(m->launch_touch({.address = DeviceAddress(4096), .touch = Touch::write}));
+  EXPECT_FALSE(m->ctx_synchronize());
+  const LeakReport report = m.driver().check_leaks();
+  ASSERT_EQ(report.entries.size(), 2U) << to_string(report);
+  EXPECT_EQ(report.entries[0].kind, LeakKind::create_reference);
+  EXPECT_EQ(report.entries[0].value, handle.value());
+  EXPECT_EQ(report.entries[1].kind, LeakKind::context);
+}
+
 }  // namespace
 }  // namespace tessera::rules

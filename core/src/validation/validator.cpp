@@ -82,12 +82,24 @@ void Validator::know_current_context(LiveObjects& objects, validation::Inspectio
   }
 }
 
+namespace {
+
+// What nobody can give back once the contexts are lost.
+bool is_lost(LeakKind kind) noexcept {
+  return kind == LeakKind::allocation || kind == LeakKind::stream || kind == LeakKind::event;
+}
+
+}  // namespace
+
 LeakReport Validator::check_leaks() {
   std::vector<Finding> findings;
   LeakReport report;
   {
     Ledger::Locked objects = ledger_.lock();
     report = leak_report_of(*objects);
+    if (are_contexts_lost_) {
+      std::erase_if(report.entries, [](const LeakEntry& entry) { return is_lost(entry.kind); });
+    }
     for (const LeakEntry& entry : report.entries) {
       // In the order of LeakKind.
       const auto first = static_cast<std::uint16_t>(RuleId::leak_create_reference);

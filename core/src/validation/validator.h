@@ -7,6 +7,7 @@
 
 #include "layers/records.h"
 #include "tessera/layers/validating_driver.h"
+#include "validation/check_named.h"
 #include "validation/checks.h"
 #include "validation/follow.h"
 
@@ -46,6 +47,7 @@ class Validator {
   // The rest is under the ledger's lock.
   validation::WorkTracker work_;
   validation::Facts facts_;
+  bool are_contexts_lost_ = false;
   std::uint64_t calls_ = 0;
   std::uint64_t finding_count_ = 0;
   std::vector<Finding> findings_;
@@ -107,6 +109,9 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
       look.report(RuleId::not_initialized);
     } else {
       validation::check_answer(tag, look, request, answer);
+      if (findings.empty()) {
+        validation::check_named<call>(look, request, answer.error().code);
+      }
     }
   }
   if (!answer && taken) {
@@ -116,6 +121,7 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
     work_.prove(proof);
   } else if (means_contexts_lost(answer.error().code)) {
     work_.forget_all();
+    are_contexts_lost_ = are_contexts_lost_ || answer.error().origin != Origin::injected;
   }
   validation::follow(tag, *objects, work_, by, request, answer);
   // What was refused for what it asks for did nothing at all.
