@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "shell_word.h"
 #include "tessera/scenario/writer.h"
 #include "tessera/sim/profile_file.h"
 #include "tessera/testing/program_generator.h"
@@ -155,7 +156,7 @@ class Run {
         "--programs 1\n",
         found ? "call " + std::to_string(found->at + 1) + ": " + found->what
               : "seen once, and not again: it depends on what ran before",
-        options_.profile, options_.devices, options_.length, finding.seed);
+        as_shell_word(options_.profile), options_.devices, options_.length, finding.seed);
     finding.text += scenario::to_string(
         testing::to_case(program, "fuzz-" + std::to_string(finding.seed),
                          found ? std::span<const testing::Outcome>(found->outcomes)
@@ -205,9 +206,10 @@ ExitStatus fuzz(const FuzzOptions& options) {
     fmt::print("{}", result.finding->text);
   }
   fmt::print(
-      "{} programs, {} calls in {:.1f} s ({:.0f} programs, {:.2f} M calls a second); "
+      "{}{} programs, {} calls in {:.1f} s ({:.0f} programs, {:.2f} M calls a second); "
       "{} of {} deep states seen; {}\n",
-      result.programs, result.calls, result.seconds,
+      // After a scenario a comment: all of it is a file that can be replayed.
+      result.finding ? "# " : "", result.programs, result.calls, result.seconds,
       static_cast<double>(result.programs) / result.seconds,
       static_cast<double>(result.calls) / result.seconds / 1e6, result.deep_states.seen(),
       model::deep_state_count, result.finding ? "1 difference" : "no difference");

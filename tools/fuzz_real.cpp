@@ -14,6 +14,7 @@
 #include "defined_program.h"
 #include "machine_facts.h"
 #include "model/differential.h"
+#include "shell_word.h"
 #include "tessera/scenario/writer.h"
 #include "tessera/sim/profile_file.h"
 #include "tessera/testing/program_generator.h"
@@ -274,16 +275,15 @@ ExitStatus fuzz_real(const RealFuzzOptions& options) {
     fmt::print(
         "# tessera fuzz --backend cuda --profile {} --devices {} --calls {} --seed {} "
         "--programs 1\n{}",
-        options.profile, options.tested.backend.devices, options.length,
+        as_shell_word(options.profile), options.tested.backend.devices, options.length,
         result.finding->name.substr(5), result.finding->text);
   }
   fmt::print(
-      "{} programs, {} calls in {:.1f} s on {} of {} (driver {}, CUDA {}); {} programs run again "
-      "on "
-      "their own; {} left out, which would take a process each; {}\n",
-      result.programs, result.calls, result.seconds, options.tested.backend.devices,
-      machine.device_name, machine.driver_version, machine.cuda_version, result.run_again,
-      result.left_out,
+      "{}{} programs, {} calls in {:.1f} s on {} of {} (driver {}, CUDA {}); {} programs run again "
+      "on their own; {} left out, which would take a process each; {}\n",
+      result.finding ? "# " : "", result.programs, result.calls, result.seconds,
+      options.tested.backend.devices, machine.device_name, machine.driver_version,
+      machine.cuda_version, result.run_again, result.left_out,
       result.finding ? fmt::format("{} answers differ", result.differences) : "no difference");
   return result.finding ? ExitStatus::different : ExitStatus::same;
 }

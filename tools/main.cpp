@@ -139,7 +139,8 @@ int main(int argc, char** argv) {
       "Run random programs: on the simulator, compared with a naive model of it, or on a GPU, "
       "compared with the simulator");
   add_backend_kind(*fuzz_verb, fuzz_backend, "What is judged: sim (the default) or cuda");
-  fuzz_verb->add_option("--seconds", fuzz_options.seconds, "Stop after so long")
+  fuzz_verb
+      ->add_option("--seconds", fuzz_options.seconds, "Stop after so long; without --programs: 10")
       ->check(in_range(0.1, 1e6));
   fuzz_verb->add_option("--programs", fuzz_options.programs, "Stop after so many programs")
       ->check(in_range(std::uint64_t{1}, std::uint64_t{1} << 62U));

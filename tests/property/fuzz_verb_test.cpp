@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "fuzz.h"
+#include "shell_word.h"
 #include "tessera/scenario/reader.h"
 
 namespace tessera::tools {
@@ -51,6 +52,26 @@ TEST(Fuzz, PrintsADifferenceAsASmallScenarioAndHowToRepeatIt) {
   EXPECT_THAT(result.finding->text, HasSubstr("=> INVALID_VALUE"));
   EXPECT_TRUE(std::holds_alternative<scenario::Scenario>(
       scenario::read_scenario(result.finding->text, "finding")));
+}
+
+// A machine without descriptors of memory can be fuzzed, too.
+TEST(Fuzz, FindsNoDifferenceWithoutExportTypes) {
+  sim::Profile profile = *sim::built_in_profile("tiny");
+  profile.export_types = HandleTypes::none;
+  profile.not_permitted_types = HandleTypes::none;
+  for (const int attribute : {103, 104, 105, 128}) {
+    profile.device_attributes[attribute] = 0;
+  }
+  ASSERT_EQ(sim::check_machine(profile, {}), "");
+  const FuzzResult result = run_fuzz(profile, {.programs = 2'000});
+  EXPECT_FALSE(result.finding.has_value()) << result.finding->text;
+}
+
+TEST(ShellWord, IsQuotedWhereItMustBe) {
+  EXPECT_EQ(as_shell_word("tiny"), "tiny");
+  EXPECT_EQ(as_shell_word("my/profile-2.json"), "my/profile-2.json");
+  EXPECT_EQ(as_shell_word("a b/e'h.json"), "'a b/e'\\''h.json'");
+  EXPECT_EQ(as_shell_word(""), "''");
 }
 
 TEST(Fuzz, RefusesWhatItCannotRun) {

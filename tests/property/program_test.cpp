@@ -3,6 +3,7 @@
 
 #include "property/programs.h"
 #include "tessera/scenario/reader.h"
+#include "tessera/testing/choices.h"
 
 namespace tessera::model {
 namespace {
@@ -56,19 +57,38 @@ TEST(Programs, GiveTheSameTracesEverywhere) {
   }
 }
 
+void expect_to_be_read_back(const testing::Program& program) {
+  const std::string text = scenario::to_string(testing::to_case(program, "printed"));
+  const auto read = scenario::read_scenario(text, "printed");
+  const auto* scenario = std::get_if<scenario::Scenario>(&read);
+  ASSERT_NE(scenario, nullptr) << to_string(std::get<scenario::ReadError>(read)) << "\n" << text;
+  const auto converted = testing::from_case(scenario->cases.at(0));
+  const auto* again = std::get_if<testing::Program>(&converted);
+  ASSERT_NE(again, nullptr) << std::get<testing::NotAProgram>(converted).message << "\n" << text;
+  EXPECT_EQ(scenario::to_string(testing::to_case(*again, "printed")), text);
+}
+
 TEST(Programs, PrintAndReadBack) {
   testing::ProgramGenerator generator({.devices = 2});
   testing::Program program;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1'500; ++seed) {
     generator.generate(seed, program);
-    const std::string text = scenario::to_string(testing::to_case(program, "printed"));
-    const auto read = scenario::read_scenario(text, "printed");
-    const auto* scenario = std::get_if<scenario::Scenario>(&read);
-    ASSERT_NE(scenario, nullptr) << to_string(std::get<scenario::ReadError>(read)) << "\n" << text;
-    const auto converted = testing::from_case(scenario->cases.at(0));
-    const auto* again = std::get_if<testing::Program>(&converted);
-    ASSERT_NE(again, nullptr) << std::get<testing::NotAProgram>(converted).message;
-    EXPECT_EQ(scenario::to_string(testing::to_case(*again, "printed")), text);
+    ASSERT_NO_FATAL_FAILURE(expect_to_be_read_back(program)) << "seed " << seed;
+  }
+}
+
+// Also those that a fuzzer's bytes make, whose operands are odder.
+TEST(Programs, OfBytesPrintAndReadBack) {
+  testing::ProgramGenerator generator({.devices = 2});
+  testing::Program program;
+  testing::Choices choices(1);
+  for (int i = 0; i < 1'500; ++i) {
+    std::vector<std::uint8_t> bytes(choices.below(300));
+    for (std::uint8_t& byte : bytes) {
+      byte = static_cast<std::uint8_t>(choices.below(256));
+    }
+    generator.generate(bytes, program);
+    ASSERT_NO_FATAL_FAILURE(expect_to_be_read_back(program)) << "input " << i;
   }
 }
 

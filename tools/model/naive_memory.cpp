@@ -322,6 +322,9 @@ ErrorCode NaiveModel::export_memory(const Op& op, const Arguments& arguments,
 }
 
 ErrorCode NaiveModel::import_memory(const Arguments& arguments, const Outcome& outcome) {
+  if (!has_all(profile_.export_types, HandleTypes::posix_file_descriptor)) {
+    return ErrorCode::not_supported;
+  }
   const auto found = std::find_if(
       state_.descriptors.begin(), state_.descriptors.end(),
       [&](const ModelState::Descriptor& open) { return open.number == arguments.object; });
