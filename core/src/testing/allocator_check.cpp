@@ -95,7 +95,11 @@ class Check {
   }
 
   void finish() {
-    if (const Status freed = run_.free_all(); !freed) {
+    Status freed;
+    if (const std::string thrown = thrown_by([&] { freed = run_.free_all(); }); !thrown.empty()) {
+      return fail("when all is freed, " + thrown);
+    }
+    if (!freed) {
       fail("when all is freed, free fails: " + to_string(freed.error()));
     }
     inspect();
@@ -190,6 +194,34 @@ class Shrinker {
   std::size_t attempts_ = 0;
 };
 
+// Which figures of a test make no sense, and what would; empty: none.
+std::string contradiction_in(const AllocatorTest& test) {
+  constexpr std::size_t most = std::size_t{1} << 20U;
+  const auto not_between = [](const char* name, std::size_t value, std::size_t least) {
+    return value >= least && value <= most
+               ? std::string()
+               : std::string(name) + " is " + std::to_string(value) + ", and may be " +
+                     std::to_string(least) + " to " + std::to_string(most);
+  };
+  for (std::string wrong : {not_between("blocks_max", test.blocks_max, 1),
+                            not_between("operations_max", test.operations_max, 1),
+                            not_between("swept_operations_max", test.swept_operations_max, 1)}) {
+    if (!wrong.empty()) {
+      return wrong;
+    }
+  }
+  if (test.size_max.is_zero() || test.size_max > test.capacity) {
+    return "size_max is " + text::bytes(test.size_max) + ", and may be 1 byte to the capacity, " +
+           text::bytes(test.capacity);
+  }
+  if (test.alignment.is_zero()) {
+    return "alignment is 0 bytes, and may be 1 byte or more";
+  }
+  return test.validation.findings_max == 0
+             ? "validation.findings_max is 0, and may be 1 or more: findings are what is looked for"
+             : std::string();
+}
+
 Bytes granule_of(const AllocatorTest& test) {
   const Bytes granule = AllocatorMachine(test).granule();
   return granule.is_zero() ? 1_B : granule;
@@ -267,8 +299,9 @@ std::string to_string(const AllocatorReport& report) {
 AllocatorReport check_allocator(const AllocatorTest& test, Choices choices) {
   TESSERA_CHECK(test.make_driver != nullptr);
   TESSERA_CHECK(test.make_allocator != nullptr);
-  TESSERA_CHECK(test.blocks_max != 0 && !test.size_max.is_zero() && !test.alignment.is_zero());
-  TESSERA_CHECK(test.validation.findings_max != 0);
+  if (std::string contradiction = contradiction_in(test); !contradiction.empty()) {
+    return {.failure = "the test cannot be run: " + std::move(contradiction)};
+  }
   const Bytes granule = granule_of(test);
   AllocatorSequence sequence = draw_sequence(test, test.operations_max, granule, choices);
   Outcome outcome = check_once(test, sequence);

@@ -11,8 +11,18 @@ namespace tessera::testing {
 
 AllocatorUnderTest::~AllocatorUnderTest() = default;
 
+namespace {
+
+std::unique_ptr<Driver> make_driver(const AllocatorTest& test) {
+  std::unique_ptr<Driver> driver = test.make_driver();
+  TESSERA_CHECK(driver != nullptr);
+  return driver;
+}
+
+}  // namespace
+
 AllocatorMachine::AllocatorMachine(const AllocatorTest& test)
-    : base_(test.make_driver()),
+    : base_(make_driver(test)),
       stack_(stack_layers(
           *base_, {.faults = FaultPlan{.capacity = test.capacity}, .validation = test.validation})),
       started_(start()) {}

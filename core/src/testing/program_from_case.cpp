@@ -135,9 +135,10 @@ class Converter {
       const AccessDescriptor& second = of.descriptors[1];
       const auto flags = static_cast<std::uint32_t>(second.flags);
       only(second.location.type == LocationType::device && second.location.id >= 0 &&
-           second.location.id < 15 && flags < 16);
+           second.location.id < 16 && flags < 16);
       op_.other = static_cast<std::uint8_t>(static_cast<unsigned>(second.location.id) << 4U |
                                             (flags & 15U));
+      only(op_.other != no_slot);
     }
     op_.choice = fit<std::uint8_t>(static_cast<std::uint32_t>(first.location.type));
     op_.device = fit<std::int8_t>(first.location.id);
@@ -159,6 +160,7 @@ class Converter {
   }
   void operator()(const scenario::Managed& of) {
     allocate(OpKind::alloc_managed, of.result, of.size);
+    in_kibibytes(op_.size);
   }
   void operator()(const scenario::AllocAsync& of) {
     allocate(OpKind::alloc_async, of.result, of.size);
@@ -166,6 +168,7 @@ class Converter {
   }
   void operator()(const scenario::HostAlloc& of) {
     allocate(OpKind::host_alloc, of.result, of.size);
+    in_kibibytes(op_.size);
   }
   void operator()(const scenario::Free& of) {
     op_.kind = OpKind::free;
@@ -228,7 +231,7 @@ class Converter {
     only(of.duration_ns.value_or(0) % unit_ns == 0);
   }
   void operator()(const scenario::MulticastCreate& of) {
-    on_device(OpKind::mc_create, fit<std::int8_t>(of.devices));
+    on_device(OpKind::mc_create, fit<std::int8_t>(static_cast<std::int32_t>(of.devices)));
     result(of.result);
     op_.size = size(of.size);
   }
@@ -299,6 +302,13 @@ class Converter {
     op_.kind = kind;
     result(symbol);
     op_.size = size(length);
+  }
+  // A few bytes, which sizes in kibibytes have beside them.
+  static void in_kibibytes(Size& size) {
+    if (size.unit == SizeUnit::bytes && size.count >= 0 && size.count <= 127) {
+      size = {
+          .unit = SizeUnit::kibibytes, .bytes = static_cast<std::int8_t>(size.count), .count = 0};
+    }
   }
   template <class Data>
   void bytes(OpKind kind, const Data& of) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tessera/check.h"
 #include "testing/maker.h"
 
 namespace tessera::testing {
@@ -69,6 +70,9 @@ constexpr bool is_rare(OpKind kind) noexcept {
 }  // namespace
 
 ProgramGenerator::Maker::Maker(const GeneratorOptions& options) : options_(options) {
+  constexpr std::int32_t devices_max = 8;
+  TESSERA_CHECK(options.devices >= 1 && options.devices <= devices_max);
+  TESSERA_CHECK(options.reservation_granules >= 1);
   for (std::size_t i = 0; i < op_kinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
     const bool is_left_out =

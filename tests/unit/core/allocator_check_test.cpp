@@ -45,6 +45,7 @@ enum class Bug {
   free_fails_after_error,
   check_finds_something,
   throws_from_free,
+  throws_at_the_end,
   throws_after_error,
 };
 
@@ -110,7 +111,8 @@ class Allocator {
     if (has(Bug::free_fails) || (has(Bug::free_fails_after_error) && failed_)) {
       return Error{.code = ErrorCode::illegal_state};
     }
-    if (has(Bug::throws_from_free) || (has(Bug::throws_after_error) && failed_)) {
+    if (has(Bug::throws_from_free) || (has(Bug::throws_at_the_end) && used_.size() == 1) ||
+        (has(Bug::throws_after_error) && failed_)) {
       throw std::runtime_error("no such block");
     }
     cached_.insert(used_.extract(address));
@@ -287,6 +289,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"FreeFails", Bug::free_fails, "free fails: tessera: ILLEGAL_STATE", 1},
         Planted{"ThrowsFromFree", Bug::throws_from_free, "an exception is thrown: no such block",
                 2},
+        Planted{"ThrowsAtTheEnd", Bug::throws_at_the_end, "an exception is thrown", 2},
         Planted{"CheckFindsSomething", Bug::check_finds_something, "two are cached", 4}),
     [](const auto& planted) { return planted.param.name; });
 
@@ -324,6 +327,30 @@ TEST(AllocatorCheck, SaysThatADriverCannotBeUsed) {
   test.make_driver = [] { return std::make_unique<NoDriver>(); };
   EXPECT_THAT(check_allocator(test, Choices(1)).failure,
               StartsWith("the driver cannot be used: tessera: NO_DEVICE"));
+}
+
+TEST(AllocatorCheck, SaysWhichFiguresMakeNoSense) {
+  const auto failure = [](auto&& change) {
+    AllocatorTest test = allocator_with(Bug::none);
+    change(test);
+    const AllocatorReport report = check_allocator(test, Choices(1));
+    EXPECT_FALSE(report.passed());
+    return report.failure;
+  };
+  EXPECT_THAT(failure([](AllocatorTest& test) { test.size_max = 1_TiB; }),
+              MatchesRegex("the test cannot be run: size_max is 1 TiB .*, and may be 1 byte to the "
+                           "capacity, 24 MiB .*"));
+  EXPECT_THAT(failure([](AllocatorTest& test) { test.size_max = {}; }), HasSubstr("size_max is 0"));
+  EXPECT_EQ(failure([](AllocatorTest& test) { test.blocks_max = 0; }),
+            "the test cannot be run: blocks_max is 0, and may be 1 to 1048576");
+  EXPECT_THAT(failure([](AllocatorTest& test) { test.operations_max = ~std::size_t{0}; }),
+              HasSubstr("operations_max is 18446744073709551615, and may be 1 to"));
+  EXPECT_THAT(failure([](AllocatorTest& test) { test.swept_operations_max = 0; }),
+              HasSubstr("swept_operations_max is 0"));
+  EXPECT_THAT(failure([](AllocatorTest& test) { test.alignment = {}; }),
+              HasSubstr("alignment is 0 bytes, and may be 1 byte or more"));
+  EXPECT_THAT(failure([](AllocatorTest& test) { test.validation.findings_max = 0; }),
+              HasSubstr("findings_max is 0"));
 }
 
 TEST(AllocatorCheck, LooksOnlyAtTheRulesAskedFor) {

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         "create h0 size=1u win32meta=1", "create h0 size=1u prop=null",
         "create h0 size=1u out=null", "props h0 out=null", "export f0 handle=h0 out=null",
         "import h0 fd=f0 type=win32", "setaccess r0 size=1u desc=device:0:rw,host:0:rw",
-        "setaccess r0 size=1u desc=device:0:rw,device:15:rw",
+        "setaccess r0 size=1u desc=device:0:rw,device:16:rw",
         "setaccess r0 size=1u desc=device:0:rw,device:-1:rw",
         "setaccess r0 size=1u desc=device:0:rw,device:1:16",
         "setaccess r0 size=1u desc=device:0:rw,device:1:rw,device:1:r",

@@ -175,6 +175,8 @@ const Said all_said[] = {
       .value = 5}},
     {"mc.create h1 devices=2 size=1u",
      {.kind = OpKind::mc_create, .result = 1, .size = granules(1), .device = 2}},
+    {"mc.create h1 devices=4294967295 size=1u",
+     {.kind = OpKind::mc_create, .result = 1, .size = granules(1), .device = -1}},
     {"mc.add h1 dev=1", {.kind = OpKind::mc_add, .object = 1, .device = 1}},
     {"mc.bind h1 mem=h2 size=1u off=1u",
      {.kind = OpKind::mc_bind, .object = 1, .other = 2, .size = granules(1), .extra = granules(1)}},

@@ -79,12 +79,14 @@ struct AllocatorTest {
   // Required. Makes all calls through the driver it is given.
   std::function<Result<std::unique_ptr<AllocatorUnderTest>>(Driver&)> make_allocator;
 
-  // What the allocator can have of the device's memory; more is refused with out_of_memory.
+  // What the allocator can have of the device's memory; more is refused with out_of_memory. Figures
+  // that make no sense, here and below, are what the report says.
   Bytes capacity = 24_MiB;
-  // The largest size asked for: so much can be had whenever nothing else is allocated.
+  // The largest size asked for, at most the capacity: so much can be had whenever nothing else is
+  // allocated.
   Bytes size_max = 8_MiB;
   Bytes alignment = 1_B;        // of the addresses
-  std::size_t blocks_max = 16;  // allocated at once
+  std::size_t blocks_max = 16;  // allocated at once; these three: 1 to 2^20
   std::size_t operations_max = 64;
   std::size_t swept_operations_max = 16;  // by sweep_allocator, which runs them very often
   ValidationOptions validation = {};      // keeps at least one finding

@@ -16,10 +16,10 @@
 namespace tessera::testing {
 
 struct GeneratorOptions {
-  std::int32_t devices = 1;
+  std::int32_t devices = 1;  // 1 to 8
   // Calls before the drain.
   std::size_t length = 20;
-  // What sizes of reservations are multiples of, in granules.
+  // What sizes of reservations are multiples of, in granules; 1 or more.
   std::int16_t reservation_granules = 1;
   // About how much memory and how many addresses there are, in granules; zero: more than can be
   // filled.

@@ -61,6 +61,7 @@ class ProgramRunner {
   // primary context of device 0 stays.
   void forget();
 
+  // `op` is as `normalize` leaves it, as those of generators and scenarios are.
   Outcome run(const Op& op);
   // The same with operands from elsewhere, and nothing kept of the result.
   Outcome run(const Op& op, const Arguments& arguments);
