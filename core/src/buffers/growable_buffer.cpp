@@ -213,7 +213,17 @@ Status GrowableBuffer::grant(const AccessSet& access) {
     return {};
   }
   if (!capacity().is_zero()) {
-    TESSERA_TRY(detail::grant_over(driver(), AddressRange(address(), capacity()), access_, access));
+    // Beside a mapping that a failed growth left, the row is part of a longer one, and access to
+    // that is set mapping by mapping, or not at all on some drivers.
+    std::vector<AddressRange> parts;
+    if (reservation_.has_leftovers()) {
+      for (const Piece& piece : pieces()) {
+        parts.push_back(piece.range());
+      }
+    } else {
+      parts.emplace_back(address(), capacity());
+    }
+    TESSERA_TRY(detail::grant_over(driver(), parts, access_, access));
     row_.note_access(access);
   }
   access_ = access_.joined_with(access);

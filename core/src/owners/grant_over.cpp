@@ -28,17 +28,26 @@ void put_back(Driver& driver, AddressRange range, const AccessSet& before, const
 
 }  // namespace
 
-Status grant_over(Driver& driver, AddressRange range, const AccessSet& before,
+Status grant_over(Driver& driver, std::span<const AddressRange> ranges, const AccessSet& before,
                   const AccessSet& more) {
   // As many as machines have devices; more take memory.
   std::array<AccessDescriptor, 8> few;
-  const Status done = more.count() <= few.size()
-                          ? set_access(driver, range, more.descriptors_in(few))
-                          : set_access(driver, range, more.descriptors());
-  if (!done) [[unlikely]] {
-    put_back(driver, range, before, more);
+  std::vector<AccessDescriptor> many;
+  if (more.count() > few.size()) {
+    many = more.descriptors();
   }
-  return done;
+  const std::span<const AccessDescriptor> descriptors =
+      many.empty() ? more.descriptors_in(few) : std::span<const AccessDescriptor>(many);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const Status done = set_access(driver, ranges[i], descriptors);
+    if (!done) [[unlikely]] {
+      for (const AddressRange& range : ranges.first(i + 1)) {
+        put_back(driver, range, before, more);
+      }
+      return done;
+    }
+  }
+  return {};
 }
 
 }  // namespace tessera::detail

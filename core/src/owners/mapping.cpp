@@ -72,7 +72,7 @@ Status Mapping::grant(const AccessSet& access) {
   if (access.is_empty()) {
     return {};
   }
-  TESSERA_TRY(detail::grant_over(driver(), range_, access_, access));
+  TESSERA_TRY(detail::grant_over(driver(), std::span(&range_, 1), access_, access));
   note_access(access);
   return {};
 }

@@ -10,6 +10,7 @@
 #include "tessera/buffers/mirrored_ring.h"
 #include "tessera/buffers/sleepable_buffer.h"
 #include "tessera/buffers/striped_buffer.h"
+#include "tessera/layers/validating_driver.h"
 #include "unit/core/buffers_support.h"
 
 namespace tessera {
@@ -188,6 +189,44 @@ TEST(BufferFaults, SleepableBufferDestroyed) {
     run.retried([&] { return buffer.sleep(Quiescence::promised()); });
     run.retried([&] { return buffer.wake(); });
   });
+}
+
+// What a failed growth could not undo makes the row a part of a longer one, to which access is set
+// mapping by mapping (rule set_access_part_of_run); and all or nothing of it is granted.
+TEST(BufferFaults, GrantsBesideWhatAFailedGrowthLeft) {
+  sim::SimDriver simulator(*sim::built_in_profile("h200"), {.devices = 2});
+  ValidatingDriver validating(&simulator);
+  test::FaultyDriver driver(&validating);
+  must(driver.init(0));
+  CollectingSink sink;
+  GrowableBuffer buffer = must(
+      GrowableBuffer::make({driver, sink}, {.reserve = 16_MiB, .growth = GrowthPolicy::exact()}));
+  must(buffer.grow_to(2_MiB));
+  must(buffer.grow_to(4_MiB));
+  // mem_create, mem_map, mem_set_access, and mem_unmap to undo.
+  driver.arm(2, ErrorCode::unknown, 3);
+  EXPECT_FALSE(buffer.grow_to(6_MiB));
+  EXPECT_EQ(driver.fired(), Call::mem_set_access);
+  EXPECT_EQ(sink.failures().size(), 1U);
+  const auto access_at = [&](Bytes offset) {
+    return must(validating.mem_get_access({.address = buffer.address() + offset,
+                                           .location = {.type = LocationType::device, .id = 1}}));
+  };
+  bool is_granted = false;
+  std::size_t refusals = 0;
+  for (std::size_t failing = 0; !is_granted; ++failing) {
+    driver.arm(failing, ErrorCode::unknown);
+    is_granted = buffer.grant(AccessSet::of_device(device_1)).has_value();
+    refusals += driver.fired() == Call::mem_set_access ? 1U : 0U;
+    const AccessFlags expected = is_granted ? AccessFlags::read_write : AccessFlags::none;
+    EXPECT_EQ(access_at(Bytes()), expected);
+    EXPECT_EQ(access_at(2_MiB), expected);
+  }
+  EXPECT_EQ(refusals, 2U);
+  EXPECT_TRUE(validating.findings().empty()) << to_string(validating.findings().front());
+  driver.disarm();
+  must(sink.retry_all());
+  must(buffer.close(Quiescence::promised()));
 }
 
 }  // namespace
