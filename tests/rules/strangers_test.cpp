@@ -241,5 +241,39 @@ TEST(Strangers, TheHostIsToMulticastObjects) {
   EXPECT_THAT(m->findings(), testing::IsEmpty());
 }
 
+// Streams and events that the layer has not seen made, or not seen go, are the driver's to judge.
+TEST(Strangers, AreNotTakenForHandlesThatNobodyGave) {
+  RuleMachine m(*sim::built_in_profile("h200"), ValidationMode::report);
+  const StreamHandle stream = must(m.simulator().stream_create(StreamFlags::blocking));
+  EXPECT_FALSE(m->stream_wait_event({.stream = stream, .event = EventHandle(77)}));
+  const EventHandle event = must(m->event_create(EventFlags::none));
+  must(m.simulator().event_destroy(event));
+  EXPECT_FALSE(m->event_query(event));
+  EXPECT_TRUE(m.driver().findings().empty());
+}
+
+// A driver may refuse to make a context current for reasons of its own.
+TEST(Strangers, ContextsAreKnownThatWereMade) {
+  class Refusing final : public DriverWrapper {
+   public:
+    explicit Refusing(Driver* target) : DriverWrapper(target) {}
+    Status ctx_set_current(ContextHandle /*context*/) override { return Error{.code = code}; }
+
+    ErrorCode code = ErrorCode::deinitialized;
+  };
+  sim::SimDriver simulator(*sim::built_in_profile("h200"));
+  Refusing refusing(&simulator);
+  ValidatingDriver driver(&refusing);
+  must(driver.init(0));
+  const ContextHandle context = must(driver.device_primary_ctx_retain(device_0));
+  EXPECT_FALSE(driver.ctx_set_current(ContextHandle(77)));
+  refusing.code = ErrorCode::invalid_context;
+  EXPECT_FALSE(driver.ctx_set_current(context));
+  EXPECT_TRUE(driver.findings().empty());
+  EXPECT_FALSE(driver.ctx_set_current(ContextHandle(77)));
+  ASSERT_EQ(driver.findings().size(), 1U);
+  EXPECT_EQ(driver.findings()[0].rule, RuleId::unknown_handle);
+}
+
 }  // namespace
 }  // namespace tessera::rules
