@@ -56,7 +56,6 @@ class Places {
   // brings no more of it.
   Places(Ledger& ledger, const Program& program, std::int32_t devices)
       : ledger_(ledger),
-        has_several_devices_(devices > 1),
         has_drivers_memory_(devices > 1 || std::any_of(program.ops.begin(), program.ops.end(),
                                                        brings_drivers_memory)) {}
 
@@ -155,10 +154,10 @@ class Places {
     const LiveAllocation* found = objects->allocation_at(address);
     return found != nullptr && !found->range.contains(base);
   }
-  // Where a reservation lies among others is known of machines of one device.
+  // Where a reservation lies among others.
   [[nodiscard]] bool is_beside_reservation(const testing::Place& place, DeviceAddress address,
                                            DeviceAddress base) const {
-    if (!has_several_devices_ || place.base != SlotKind::reservation) {
+    if (!has_drivers_memory_ || place.base != SlotKind::reservation) {
       return false;
     }
     return std::none_of(reserved_.begin(), reserved_.end(), [&](const AddressRange& range) {
@@ -207,7 +206,6 @@ class Places {
   };
 
   Ledger& ledger_;
-  bool has_several_devices_;
   bool has_drivers_memory_;
   std::map<std::uint8_t, Made> made_;  // what each slot's allocation was, by slot
   std::vector<AddressRange> reserved_;

@@ -83,7 +83,7 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
   if (!is_on_device && !(is_on_host && profile_.host_locations)) {
     return invalid(Reason::location_not_supported, static_cast<std::uint64_t>(location.type));
   }
-  if (location.type == LocationType::host && (types & known_handle_types) != 0) {
+  if (location.type == LocationType::host && types != 0) {
     return invalid(Reason::host_not_exportable, types);
   }
   if (location.type == LocationType::host_numa &&

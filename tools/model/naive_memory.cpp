@@ -165,7 +165,7 @@ ErrorCode NaiveModel::check_properties(const AllocationProperties& properties) c
       (types & known_types & ~takes) == 0 &&
       !(has_unknown && !profile_.quirks.ignores_unknown_handle_types) &&
       (on_device || (on_host && profile_.host_locations)) &&
-      !(location.type == LocationType::host && (types & known_types) != 0) &&
+      !(location.type == LocationType::host && types != 0) &&
       !(location.type == LocationType::host_numa &&
         (location.id < 0 || location.id >= profile_.host_numa_nodes)) &&
       !(on_host && is_special) && !((properties.usage & 1U) != 0 && (is_special || types != 0)) &&

@@ -18,17 +18,19 @@ bool check_export_types(Inspection& look, const AllocationProperties& properties
     look.report(RuleId::create_export_types_unknown, {types});
   }
   const std::uint32_t known = types & known_export_types;
-  if (known == 0) {
+  const Location location = properties.location;
+  // Memory without a node is not exported, and takes no bit at all [h200].
+  const bool takes_none = location.type == LocationType::host;
+  if (known == 0 && !(takes_none && types != 0)) {
     return true;
   }
-  const Location location = properties.location;
   const DeviceOrdinal device(location.type == LocationType::device ? location.id : 0);
   const auto supported = look.facts.export_types(device);
   if (!supported) {
     return true;
   }
   const auto bits = static_cast<std::uint32_t>(*supported);
-  if ((known & ~bits) == 0 && location.type != LocationType::host) {
+  if ((known & ~bits) == 0 && !takes_none) {
     return true;
   }
   return look.report(RuleId::create_export_types_unsupported, {types, bits});
