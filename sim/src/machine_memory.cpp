@@ -20,12 +20,16 @@ std::uint64_t new_memory_id() {
   return static_cast<std::uint64_t>(::getpid()) << 32U | next.fetch_add(1);
 }
 
-// What the driver reports of what was asked for: known handle types, no usage; the host is a node.
+// What the driver reports of what was asked for: known handle types, no usage, no compression of
+// memory for RDMA [h200]; the host is a node.
 AllocationProperties reported(const AllocationProperties& asked) {
   AllocationProperties properties = asked;
   properties.requested_handle_types =
       static_cast<HandleTypes>(bits(asked.requested_handle_types) & known_handle_types);
   properties.usage = 0;
+  if (properties.gpu_direct_rdma_capable != 0) {
+    properties.compression = Compression::none;
+  }
   if (properties.location.type == LocationType::host) {
     properties.location = {.type = LocationType::host_numa, .id = 0};
   }

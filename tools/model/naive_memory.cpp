@@ -209,6 +209,9 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
   ModelMemory memory = {
       .size = size, .properties = asked, .hw_decompress = (asked.usage & 2U) != 0};
   memory.properties.requested_handle_types = static_cast<HandleTypes>(types & known_types);
+  if (asked.gpu_direct_rdma_capable != 0) {
+    memory.properties.compression = Compression::none;
+  }
   memory.properties.usage = 0;
   if (asked.location.type == LocationType::host) {
     memory.properties.location = {.type = LocationType::host_numa, .id = 0};
