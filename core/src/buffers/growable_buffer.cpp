@@ -215,15 +215,15 @@ Status GrowableBuffer::grant(const AccessSet& access) {
   if (!capacity().is_zero()) {
     // Beside a mapping that a failed growth left, the row is part of a longer one, and access to
     // that is set mapping by mapping, or not at all on some drivers.
-    std::vector<AddressRange> parts;
-    if (reservation_.has_leftovers()) {
+    std::vector<AddressRange> each;
+    if (reservation_.has_leftovers()) [[unlikely]] {
       for (const Piece& piece : pieces()) {
-        parts.push_back(piece.range());
+        each.push_back(piece.range());
       }
-    } else {
-      parts.emplace_back(address(), capacity());
     }
-    TESSERA_TRY(detail::grant_over(driver(), parts, access_, access));
+    const AddressRange all(address(), capacity());
+    TESSERA_TRY(detail::grant_over(driver(), each.empty() ? std::span(&all, 1) : std::span(each),
+                                   access_, access));
     row_.note_access(access);
   }
   access_ = access_.joined_with(access);

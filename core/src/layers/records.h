@@ -58,10 +58,10 @@ TESSERA_RECORD(multicast_bind_mem);
 TESSERA_RECORD(multicast_bind_addr);
 TESSERA_RECORD(multicast_unbind);
 
-// Calls that wait for the device. No lock is held meanwhile, so another
-// thread may be given the same address before the books hear of the end: what such a call ends is
-// taken out before it and put back if it fails. Not so the calls that end a context: they end more
-// than could be put back, wait seldom, and for work alone, which no other thread's call holds up.
+// Calls that wait for the device. No lock is held meanwhile, so another thread may be given the
+// same address before the books hear of the end: what such a call ends is taken out before it and
+// put back if it fails. Not so the calls that end a context: they end more than could be put back,
+// wait seldom, and for work alone, which no other thread's call holds up.
 [[nodiscard]] constexpr bool may_wait(Call call) noexcept {
   switch (call) {
     case Call::ctx_synchronize:

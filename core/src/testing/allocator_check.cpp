@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tessera/check.h"
@@ -197,17 +198,14 @@ class Shrinker {
 // Which figures of a test make no sense, and what would; empty: none.
 std::string contradiction_in(const AllocatorTest& test) {
   constexpr std::size_t most = std::size_t{1} << 20U;
-  const auto not_between = [](const char* name, std::size_t value, std::size_t least) {
-    return value >= least && value <= most
-               ? std::string()
-               : std::string(name) + " is " + std::to_string(value) + ", and may be " +
-                     std::to_string(least) + " to " + std::to_string(most);
-  };
-  for (std::string wrong : {not_between("blocks_max", test.blocks_max, 1),
-                            not_between("operations_max", test.operations_max, 1),
-                            not_between("swept_operations_max", test.swept_operations_max, 1)}) {
-    if (!wrong.empty()) {
-      return wrong;
+  const std::pair<const char*, std::size_t> counts[] = {
+      {"blocks_max", test.blocks_max},
+      {"operations_max", test.operations_max},
+      {"swept_operations_max", test.swept_operations_max}};
+  for (const auto& [name, count] : counts) {
+    if (count == 0 || count > most) {
+      return std::string(name) + " is " + std::to_string(count) + ", and may be 1 to " +
+             std::to_string(most);
     }
   }
   if (test.size_max.is_zero() || test.size_max > test.capacity) {

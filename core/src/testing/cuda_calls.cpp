@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "testing/cuda_call_functions.h"
 
@@ -20,19 +20,15 @@ struct ErrorText {
   std::string words;
 };
 
-ErrorText error_text(std::string_view snake_case) {
-  ErrorText text = {.name = "CUDA_ERROR_", .words = std::string(snake_case)};
-  for (const char letter : snake_case) {
-    text.name += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  }
-  std::replace(text.words.begin(), text.words.end(), '_', ' ');
-  return text;
+ErrorText error_text(ErrorCode code, std::string words) {
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return {.name = "CUDA_ERROR_" + code_name(code), .words = std::move(words)};
 }
 
 const std::map<std::uint32_t, ErrorText>& error_texts() {
   static const std::map<std::uint32_t, ErrorText> texts = {
       {0, {.name = "CUDA_SUCCESS", .words = "no error"}},
-#define TESSERA_ERROR_CODE(name, number) {number, error_text(#name)},
+#define TESSERA_ERROR_CODE(name, number) {number, error_text(ErrorCode::name, #name)},
 #include "tessera/error_codes.def"
 #undef TESSERA_ERROR_CODE
   };

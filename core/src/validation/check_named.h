@@ -2,26 +2,9 @@
 // come from calls that the layer does not see, so only its answer tells.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <type_traits>
-
-#include "validation/inspection.h"
+#include "validation/checks.h"
 
 namespace tessera::validation {
-
-template <class Handle, class Request>
-[[nodiscard]] std::optional<Handle> named(const Request& request) noexcept {
-  if constexpr (std::is_same_v<Request, Handle>) {
-    return request;
-  } else if constexpr (std::is_same_v<Handle, StreamHandle> && requires { request.stream; }) {
-    return request.stream;
-  } else if constexpr (std::is_same_v<Handle, EventHandle> && requires { request.event; }) {
-    return request.event;
-  } else {
-    return std::nullopt;
-  }
-}
 
 // After a call that was refused and of which nothing is known to be wrong.
 template <Call call, class Request>

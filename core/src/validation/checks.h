@@ -3,6 +3,9 @@
 // rules.
 #pragma once
 
+#include <optional>
+#include <type_traits>
+
 #include "layers/call_tag.h"
 #include "validation/inspection.h"
 
@@ -56,15 +59,27 @@ void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
   }
 }
 
+// The stream or event that a request names; nothing where it names none.
+template <class Handle, class Request>
+[[nodiscard]] std::optional<Handle> named(const Request& request) noexcept {
+  if constexpr (std::is_same_v<Request, Handle>) {
+    return request;
+  } else if constexpr (std::is_same_v<Handle, StreamHandle> && requires { request.stream; }) {
+    return request.stream;
+  } else if constexpr (std::is_same_v<Handle, EventHandle> && requires { request.event; }) {
+    return request.event;
+  } else {
+    return std::nullopt;
+  }
+}
+
 // Whether this one does: calls about a stream, where it is one of the current context's own.
 template <Call call, class Request>
 [[nodiscard]] bool needs_context(const Request& request) noexcept {
-  if constexpr (call == Call::stream_synchronize) {
-    return is_implicit(request);
-  } else if constexpr (call == Call::stream_wait_event || call == Call::event_record) {
-    return is_implicit(request.stream);
+  if constexpr (call == Call::stream_synchronize || call == Call::stream_wait_event ||
+                call == Call::event_record) {
+    return is_implicit(*named<StreamHandle>(request));
   } else {
-    static_cast<void>(request);
     return needs_context(call);
   }
 }

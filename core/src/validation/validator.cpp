@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace tessera {
+namespace {
+
+// What nobody can give back once the contexts are lost.
+bool is_lost(LeakKind kind) noexcept {
+  return kind == LeakKind::allocation || kind == LeakKind::stream || kind == LeakKind::event;
+}
+
+}  // namespace
 
 Validator::Validator(Driver& target, ValidationOptions options)
     : options_(std::move(options)), facts_(target) {
@@ -81,15 +89,6 @@ void Validator::know_current_context(LiveObjects& objects, validation::Inspectio
     look.report(RuleId::current_context_destroyed, {current->value()}, gone->ended);
   }
 }
-
-namespace {
-
-// What nobody can give back once the contexts are lost.
-bool is_lost(LeakKind kind) noexcept {
-  return kind == LeakKind::allocation || kind == LeakKind::stream || kind == LeakKind::event;
-}
-
-}  // namespace
 
 LeakReport Validator::check_leaks() {
   std::vector<Finding> findings;
