@@ -211,13 +211,8 @@ const Failing failing[] = {
      false},
 };
 
-class FailedInFlight : public testing::TestWithParam<Failing> {};
-
-TEST_P(FailedInFlight, ProvesAndEndsNothing) {
-  sim::SimDriver simulator(h200());
-  FaultInjectingDriver faults(
-      &simulator, {.faults = {Fault::each_of(GetParam().call, ErrorCode::not_permitted)}});
-  ValidatingDriver driver(&faults);
+// Starts the driver with a current context and 2 MiB that are mapped with access.
+DeviceAddress started_with_memory(Driver& driver) {
   must(driver.init(0));
   must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
   const DeviceAddress address = must(driver.mem_address_reserve({.size = 2_MiB}));
@@ -225,6 +220,17 @@ TEST_P(FailedInFlight, ProvesAndEndsNothing) {
   must(driver.mem_map({.address = address, .size = 2_MiB, .handle = memory}));
   const std::array access = {AccessDescriptor{.location = {}, .flags = AccessFlags::read_write}};
   must(driver.mem_set_access({.address = address, .size = 2_MiB, .descriptors = access}));
+  return address;
+}
+
+class FailedInFlight : public testing::TestWithParam<Failing> {};
+
+TEST_P(FailedInFlight, ProvesAndEndsNothing) {
+  sim::SimDriver simulator(h200());
+  FaultInjectingDriver faults(
+      &simulator, {.faults = {Fault::each_of(GetParam().call, ErrorCode::not_permitted)}});
+  ValidatingDriver driver(&faults);
+  const DeviceAddress address = started_with_memory(driver);
   const StreamHandle stream = must(driver.stream_create(StreamFlags::non_blocking));
   const EventHandle event = must(driver.event_create(EventFlags::none));
   must(driver.launch_touch({.address = address, .touch = Touch::write, .stream = stream}));
@@ -251,13 +257,7 @@ TEST(InFlight, WorkThatWasRefusedIsNone) {
   }
   FaultInjectingDriver faults(&simulator, plan);
   ValidatingDriver driver(&faults);
-  must(driver.init(0));
-  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
-  const DeviceAddress address = must(driver.mem_address_reserve({.size = 2_MiB}));
-  const AllocationHandle memory = must(driver.mem_create({.size = 2_MiB}));
-  must(driver.mem_map({.address = address, .size = 2_MiB, .handle = memory}));
-  const std::array access = {AccessDescriptor{.location = {}, .flags = AccessFlags::read_write}};
-  must(driver.mem_set_access({.address = address, .size = 2_MiB, .descriptors = access}));
+  const DeviceAddress address = started_with_memory(driver);
   std::array<std::byte, 8> bytes = {};
   const MemcpyDtodRequest copy = {.destination = address, .source = address + 16_B, .size = 8_B};
   const MemsetD8Request set = {.destination = address, .value = 1, .size = 8_B};

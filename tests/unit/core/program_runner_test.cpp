@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tessera/sim/sim_driver.h"
+#include "unit/core/program_ops.h"
 
 namespace tessera::testing {
 namespace {
@@ -20,9 +21,6 @@ constexpr std::uint8_t on_a_device = 1;
 constexpr Place at(SlotKind base, std::uint8_t slot, std::int8_t granule = 0,
                    std::int8_t byte = 0) {
   return {.base = base, .slot = slot, .granules = granule, .bytes = byte};
-}
-constexpr Place reservation(std::uint8_t slot, std::int8_t granule = 0, std::int8_t byte = 0) {
-  return at(SlotKind::reservation, slot, granule, byte);
 }
 constexpr Place pointer(std::uint8_t slot) { return at(SlotKind::pointer, slot); }
 

@@ -5,18 +5,14 @@
 
 #include <gmock/gmock.h>
 
+#include "unit/core/program_ops.h"
+
 namespace tessera::testing {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-constexpr Place reservation(std::uint8_t slot, std::int8_t granule = 0, std::int8_t byte = 0) {
-  return {.base = SlotKind::reservation, .slot = slot, .granules = granule, .bytes = byte};
-}
-Op reserve(std::uint8_t slot, std::int16_t count) {
-  return {.kind = OpKind::reserve, .result = slot, .size = granules(count)};
-}
 bool has(const Program& program, OpKind kind) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [kind](const Op& op) { return op.kind == kind; });

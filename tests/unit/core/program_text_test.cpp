@@ -11,13 +11,11 @@
 
 #include "tessera/scenario/reader.h"
 #include "tessera/scenario/writer.h"
+#include "unit/core/program_ops.h"
 
 namespace tessera::testing {
 namespace {
 
-constexpr Place reservation(std::uint8_t slot, std::int8_t granule = 0, std::int8_t byte = 0) {
-  return {.base = SlotKind::reservation, .slot = slot, .granules = granule, .bytes = byte};
-}
 constexpr Place pointer(std::uint8_t slot, std::int8_t byte = 0) {
   return {.base = SlotKind::pointer, .slot = slot, .bytes = byte};
 }

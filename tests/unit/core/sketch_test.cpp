@@ -5,18 +5,14 @@
 
 #include <gmock/gmock.h>
 
+#include "unit/core/program_ops.h"
+
 namespace tessera::testing {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-constexpr Place reservation(std::uint8_t slot, std::int8_t granule = 0, std::int8_t byte = 0) {
-  return {.base = SlotKind::reservation, .slot = slot, .granules = granule, .bytes = byte};
-}
-constexpr Op reserve(std::uint8_t slot, std::int16_t count) {
-  return {.kind = OpKind::reserve, .result = slot, .size = granules(count)};
-}
 constexpr Op create(std::uint8_t slot, std::int16_t count, std::int8_t device = 0) {
   return {.kind = OpKind::create,
           .result = slot,
