@@ -71,15 +71,22 @@ class Places {
     made_[slot] = {DeviceAddress(address), found == nullptr ? 0 : found->made.call_number};
   }
 
-  // Whether the operation is about an address that nobody but the driver can know of.
+  void add_handle(std::uint64_t handle) {
+    const auto objects = ledger_.lock();
+    if (const LiveHandle* found = objects->handle(AllocationHandle(handle))) {
+      last_handle_made_ = std::max(last_handle_made_, found->made.call_number);
+    }
+  }
+
+  // Whether the operation is about an address, or a handle, that nobody but the driver can know of.
   // `base`: the value of the slot that its place starts from.
   [[nodiscard]] bool are_foreign(const Op& op, const Arguments& of, std::uint64_t base) {
     const DeviceAddress begin(of.address);
     if (is_in_another_allocation(begin, DeviceAddress(base)) || is_stale(op.place) ||
-        is_beside_reservation(op.place, begin, DeviceAddress(base))) {
+        is_stale(op.source) || is_beside_reservation(op.place, begin, DeviceAddress(base))) {
       return true;
     }
-    if (may_be_read_too_soon(op, of)) {
+    if (is_of_reused_handle(op, of) || may_be_read_too_soon(op, of)) {
       return true;
     }
     switch (op.kind) {
@@ -136,17 +143,29 @@ class Places {
            (attribute == PointerAttribute::mapping_base_addr ||
             attribute == PointerAttribute::mapping_size);
   }
-  // Whether the slot's allocation is gone, and another lies there: on a device it may lie
-  // elsewhere.
+  // Whether the slot's allocation is gone: what lies there now, if anything, may lie elsewhere on a
+  // device.
   [[nodiscard]] bool is_stale(const testing::Place& place) {
     if (place.base != SlotKind::pointer) {
       return false;
     }
     const auto made = made_.find(place.slot);
+    if (made == made_.end()) {
+      return false;
+    }
     const auto objects = ledger_.lock();
-    const LiveAllocation* found =
-        made == made_.end() ? nullptr : objects->allocation_at(made->second.address);
-    return found != nullptr && found->made.call_number != made->second.call_number;
+    const LiveAllocation* found = objects->allocation_at(made->second.address);
+    return found == nullptr || found->made.call_number != made->second.call_number;
+  }
+  // Whether it is of a handle that is gone, and that a device may have given out again since.
+  [[nodiscard]] bool is_of_reused_handle(const Op& op, const Arguments& of) {
+    if (op.kind != OpKind::release) {
+      return false;
+    }
+    const auto objects = ledger_.lock();
+    const DeadObject* gone = objects->dead(DeadKind::handle, of.object);
+    return gone != nullptr && objects->handle(AllocationHandle(of.object)) == nullptr &&
+           gone->ended.call_number < last_handle_made_;
   }
   // The driver puts allocations where it likes: what lies beside one is its own matter.
   [[nodiscard]] bool is_in_another_allocation(DeviceAddress address, DeviceAddress base) {
@@ -209,7 +228,15 @@ class Places {
   bool has_drivers_memory_;
   std::map<std::uint8_t, Made> made_;  // what each slot's allocation was, by slot
   std::vector<AddressRange> reserved_;
+  std::uint64_t last_handle_made_ = 0;  // the call that made it
 };
+
+// What is refused of a copy while a context is current crashes without one, measured on an H200.
+Consequence consequence_of(const Finding& finding, Driver& driver) {
+  const auto current = driver.ctx_get_current();
+  const bool crashes = finding.call == Call::memcpy_dtod_async && current && current->is_null();
+  return crashes ? Consequence::crashes : rule_of(finding.rule).consequence;
+}
 
 // By operation. `has_no_meaning`: it is left out; `takes_memory_in_flight`: not from a kernel.
 struct Faults {
@@ -234,15 +261,14 @@ class Analysis {
     std::vector<bool> marks(program.ops.size());
     std::size_t at = 0;
     sim::SimDriver simulator(profile_, {.devices = devices_});
-    ValidatingDriver driver(&simulator,
-                            {.on_finding =
-                                 [&](const Finding& finding) {
-                                   if (rule_of(finding.rule).consequence == consequence) {
-                                     marks[at] = true;
-                                   }
-                                 },
-                             .portability = false,
-                             .findings_max = 0});
+    ValidatingDriver driver(&simulator, {.on_finding =
+                                             [&](const Finding& finding) {
+                                               marks[at] = marks[at] ||
+                                                           consequence_of(finding, simulator) ==
+                                                               consequence;
+                                             },
+                                         .portability = false,
+                                         .findings_max = 0});
     testing::ProgramRunner runner(driver, profile_.granularity_minimum);
     if (!runner.begin()) {
       return marks;
@@ -263,11 +289,20 @@ class Analysis {
       if (op.kind == OpKind::reserve && outcome.is_ok()) {
         places.add_reservation(runner.arguments(), outcome.value);
       }
-      if (testing::result_of(op.kind) == SlotKind::pointer && outcome.is_ok()) {
-        places.add_allocation(op.result, runner.value_of(SlotKind::pointer, op.result));
+      if (outcome.is_ok()) {
+        add_result(places, op, runner);
       }
     }
     return marks;
+  }
+
+  static void add_result(Places& places, const Op& op, const testing::ProgramRunner& runner) {
+    const SlotKind kind = testing::result_of(op.kind);
+    if (kind == SlotKind::pointer) {
+      places.add_allocation(op.result, runner.value_of(kind, op.result));
+    } else if (kind == SlotKind::handle) {
+      places.add_handle(runner.value_of(kind, op.result));
+    }
   }
 
   const sim::Profile& profile_;

@@ -443,5 +443,9 @@ const LiveOrder* LiveObjects::stream(StreamHandle stream) const {
   return find_in(streams_, stream);
 }
 const LiveOrder* LiveObjects::event(EventHandle event) const { return find_in(events_, event); }
+ContextHandle LiveObjects::context_of(StreamHandle stream) const {
+  const LiveOrder* found = this->stream(stream);
+  return found != nullptr ? found->context : current_context().value_or(ContextHandle());
+}
 
 }  // namespace tessera

@@ -242,7 +242,6 @@ bool Machine::is_in_heap(DeviceAddress address) const {
 }
 
 Result<DeviceAddress> Machine::mem_alloc_async(const AllocAsyncRequest& request) {
-  TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
   if (!profile_.memory_pools) {
     return refuse(ErrorCode::not_supported, Reason::not_supported_here);
@@ -268,7 +267,6 @@ Result<DeviceAddress> Machine::mem_alloc_async(const AllocAsyncRequest& request)
 }
 
 Status Machine::mem_free_async(const FreeAsyncRequest& request) {
-  TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
   if (request.address.is_null()) {
     return {};

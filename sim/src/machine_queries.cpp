@@ -45,7 +45,10 @@ Result<std::uint64_t> Machine::mapping_attribute(Mapping& mapping,
   const HandleEntry& entry = store_.entry(mapping.handle);
   const AllocationProperties properties =
       entry.is_multicast ? AllocationProperties() : store_.memory(entry.object).properties;
-  const AccessFlags flags = mapping.access_of(current_device());
+  const Context* context = contexts_.current();
+  // What the current context's device may do: nothing, without one [h200].
+  const AccessFlags flags =
+      context != nullptr ? mapping.access_of(context->device) : AccessFlags::none;
   const auto reservation = space_.reservation_at(request.address);
   switch (request.attribute) {
     case PointerAttribute::context:
@@ -61,10 +64,8 @@ Result<std::uint64_t> Machine::mapping_attribute(Mapping& mapping,
       return is_on_host(mapping) ? memory_type_host : memory_type_device;
     case PointerAttribute::device_pointer:
       if (flags == AccessFlags::none) {
-        if (contexts_.current_handle().is_null()) {
-          return refuse(ErrorCode::invalid_context, Reason::no_current_context);  // [h200]
-        }
-        return invalid(Reason::no_access, request.address.value());
+        return context != nullptr ? invalid(Reason::no_access, request.address.value())
+                                  : refuse(ErrorCode::invalid_context, Reason::no_current_context);
       }
       return request.address.value();
     case PointerAttribute::host_pointer:
@@ -118,6 +119,9 @@ Result<std::uint64_t> Machine::legacy_attribute(LegacyAllocation& allocation,
     case PointerAttribute::memory_type:
       return is_on_host ? memory_type_host : memory_type_device;
     case PointerAttribute::device_pointer:
+      if (contexts_.current() == nullptr) {
+        return refuse(ErrorCode::invalid_context, Reason::no_current_context);  // [h200]
+      }
       return request.address.value();
     case PointerAttribute::host_pointer:
       if (allocation.host_memory == nullptr) {

@@ -8,7 +8,6 @@ namespace tessera::sim {
 template <class Work>
 Status Machine::enqueue(StreamHandle stream, std::uint64_t duration,
                         std::initializer_list<Access> accesses, Work work) {
-  TESSERA_TRY(need_context());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
   if (profile_.quirks.copies_check_access) {
     for (const Access& access : accesses) {
@@ -36,13 +35,13 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration,
 }
 
 Result<Toucher> Machine::copier(StreamHandle stream, DeviceAddress address, Bytes size) {
-  TESSERA_TRY(need_context());
+  TESSERA_TRY(check_current());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
   return copier_of(cpu_reach(*context, address, size) != CpuReach::none);
 }
 
 Result<CopiedByCpu> Machine::copiers(const MemcpyDtodAsyncRequest& request) {
-  TESSERA_TRY(need_context());
+  TESSERA_TRY(check_current());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
   const MemcpyDtodRequest& copy = request.copy;
   const bool is_idle = timeline_.free_at(context->handle, request.stream) <= timeline_.now();
@@ -145,6 +144,13 @@ Status Machine::memset_d8(const MemsetD8Request& request) {
 Status Machine::launch_touch(const LaunchTouchRequest& request) {
   if (request.touch != Touch::read && request.touch != Touch::write) {
     return invalid(Reason::unknown_flags, static_cast<std::uint64_t>(request.touch), 1);
+  }
+  // A kernel is loaded for the current context, and runs in its streams alone [h200].
+  TESSERA_TRY_ASSIGN(const Context* current, need_context());
+  TESSERA_TRY_ASSIGN(const Context* runs_in, need_stream(request.stream));
+  if (runs_in != current) {
+    return refuse(ErrorCode::invalid_handle, Reason::stream_of_other_context,
+                  request.stream.value(), current->handle.value());
   }
   const std::uint64_t cost = duration_of(Call::launch_touch, Bytes());
   constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();

@@ -146,6 +146,26 @@ TEST_P(OtherAllocations, ComeInAStreamsOrderWhereThereArePools) {
   EXPECT_THAT(driver().stream_destroy(stream), is_ok());
 }
 
+TEST_P(OtherAllocations, NeedNoContextInAStreamsOrder) {
+  if (!features().memory_pools) {
+    GTEST_SKIP() << "no pools here";
+  }
+  const StreamHandle stream = must(driver().stream_create(StreamFlags::non_blocking));
+  const DeviceAddress other = must(driver().mem_alloc(unit()));
+  ASSERT_THAT(driver().ctx_set_current(ContextHandle()), is_ok());
+  const auto memory = driver().mem_alloc_async({.size = unit(), .stream = stream});
+  EXPECT_THAT(memory, is_ok());
+  EXPECT_THAT(driver().mem_alloc_async({.size = unit()}), fails_with(ErrorCode::invalid_context));
+  const DeviceAddress address = memory ? *memory : DeviceAddress();
+  EXPECT_THAT(driver().mem_free_async({.address = address}),
+              fails_with(ErrorCode::invalid_context));
+  EXPECT_THAT(driver().mem_free_async({.address = address, .stream = stream}), is_ok());
+  EXPECT_THAT(driver().mem_free_async({.address = other, .stream = stream}), is_ok());
+  EXPECT_THAT(driver().stream_synchronize(stream), is_ok());
+  EXPECT_THAT(driver().ctx_set_current(primary()), is_ok());
+  EXPECT_THAT(driver().stream_destroy(stream), is_ok());
+}
+
 TEST_P(OtherAllocations, AreNoneOfVirtualMemorys) {
   const DeviceAddress address = must(driver().mem_alloc(unit() * 2));
   const Memory memory(driver(), unit());

@@ -173,6 +173,49 @@ TEST_P(Order, StreamsAndEventsKnowTheirContext) {
   expect_byte(memory_, 5);
 }
 
+TEST_P(Order, DataCallsOfAStreamNeedNoContext) {
+  std::array<std::byte, 4> bytes = {std::byte{6}, std::byte{6}, std::byte{6}, std::byte{6}};
+  const Bytes size(bytes.size());
+  const DeviceAddress next = memory_ + size;
+  ASSERT_THAT(driver().ctx_set_current(ContextHandle()), is_ok());
+  EXPECT_THAT(driver().memcpy_htod_async(
+                  {.copy = {.destination = memory_, .source = bytes}, .stream = stream_}),
+              is_ok());
+  EXPECT_THAT(
+      driver().memcpy_dtod_async(
+          {.copy = {.destination = next, .source = memory_, .size = size}, .stream = stream_}),
+      is_ok());
+  EXPECT_THAT(driver().memset_d8_async(
+                  {.set = {.destination = memory_, .value = 7, .size = size}, .stream = stream_}),
+              is_ok());
+  EXPECT_THAT(driver().memcpy_dtoh_async(
+                  {.copy = {.destination = bytes, .source = memory_}, .stream = stream_}),
+              is_ok());
+  EXPECT_THAT(driver().stream_synchronize(stream_), is_ok());
+  if (features().bytes) {
+    EXPECT_THAT(bytes, testing::Each(std::byte{7}));
+  }
+  // The default stream is the current context's, and there is none.
+  EXPECT_THAT(driver().memset_d8_async({.set = {.destination = memory_, .value = 8, .size = size}}),
+              fails_with(ErrorCode::invalid_context));
+  EXPECT_THAT(driver().ctx_set_current(primary()), is_ok());
+  expect_byte(memory_, 7);
+  expect_byte(next, 6);
+}
+
+TEST_P(Order, KernelsRunInStreamsOfTheCurrentContext) {
+  ASSERT_THAT(driver().ctx_set_current(ContextHandle()), is_ok());
+  EXPECT_THAT(launch_write(memory_, 9, stream_), fails_with(ErrorCode::invalid_context));
+  EXPECT_THAT(driver().ctx_set_current(primary()), is_ok());
+  const auto other = driver().ctx_create({.device = DeviceOrdinal(0)});
+  ASSERT_THAT(other, is_ok());
+  EXPECT_THAT(launch_write(memory_, 9, stream_), fails_with(ErrorCode::invalid_handle));
+  EXPECT_THAT(driver().ctx_destroy(*other), is_ok());
+  EXPECT_THAT(launch_write(memory_, 9, stream_), is_ok());
+  EXPECT_THAT(driver().stream_synchronize(stream_), is_ok());
+  expect_byte(memory_, 9);
+}
+
 TEST_P(Order, NoEventIsNoHandle) {
   const auto is_refused = fails_with(ErrorCode::invalid_handle);
   EXPECT_THAT(driver().event_query({}), is_refused);

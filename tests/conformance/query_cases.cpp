@@ -69,6 +69,25 @@ TEST_P(Queries, AliasesAreOneBlock) {
   EXPECT_NE(block(0), block(2));
 }
 
+// Whose it is, the driver knows; who may use it depends on the context.
+TEST_P(Queries, PointersAreNobodysWithoutAContext) {
+  Reservation range(driver(), unit());
+  const Memory memory(driver(), unit());
+  range.map(range.begin(), unit(), memory.handle());
+  ASSERT_THAT(set_access(range.begin(), unit()), is_ok());
+  const DeviceAddress other = must(driver().mem_alloc(unit()));
+  ASSERT_THAT(driver().ctx_set_current(ContextHandle()), is_ok());
+  expect_attribute(PointerAttribute::access_flags, range.begin(), 0);
+  expect_attribute(PointerAttribute::access_flags, other, 3);
+  for (const DeviceAddress address : {range.begin(), other}) {
+    EXPECT_THAT(attribute(PointerAttribute::device_pointer, address),
+                fails_with(ErrorCode::invalid_context));
+    expect_attribute(PointerAttribute::mapped, address, 1);
+  }
+  EXPECT_THAT(driver().ctx_set_current(primary()), is_ok());
+  EXPECT_THAT(driver().mem_free(other), is_ok());
+}
+
 TEST_P(Queries, MemAllocTellsOfItself) {
   const DeviceAddress begin = must(driver().mem_alloc(Bytes(5000)));
   const DeviceAddress inside = begin + 4321_B;

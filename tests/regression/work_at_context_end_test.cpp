@@ -57,6 +57,7 @@ TEST(WorkAtContextEnd, LosesTheOthersWhereItFaults) {
 // To make a context takes a fifth of a second.
 TEST(WorkAtContextEnd, EndsWhileAContextIsMade) {
   SimMachine machine("h200");
+  const ContextHandle first = must(machine->ctx_get_current());
   const StreamHandle stream = must(machine->stream_create(StreamFlags::non_blocking));
   const EventHandle kernel = must(machine->event_create(EventFlags::none));
   const DeviceAddress memory = machine.mapped(1);
@@ -64,6 +65,7 @@ TEST(WorkAtContextEnd, EndsWhileAContextIsMade) {
   must(machine->event_record({.event = kernel, .stream = stream}));
   static_cast<void>(must(machine->ctx_create({.device = device_0})));
   EXPECT_THAT(machine->event_query(kernel), is_ok());
+  must(machine->ctx_set_current(first));
   must(machine.launch_write(memory, 1, second, stream));
   must(machine->event_record({.event = kernel, .stream = stream}));
   static_cast<void>(must(machine->ctx_create({.device = device_0})));

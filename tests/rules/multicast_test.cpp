@@ -20,6 +20,16 @@ Status bind(RuleMachine& m, AllocationHandle multicast, AllocationHandle memory,
 Status unbind(RuleMachine& m, AllocationHandle multicast, std::uint64_t units = 1) {
   return m->multicast_unbind({.multicast = multicast, .device = device_0, .size = m.units(units)});
 }
+// The address of one that is bound and has access.
+DeviceAddress mapped_object(RuleMachine& m) {
+  const AllocationHandle multicast = full_object(m);
+  must(bind(m, multicast, m.create(1)));
+  must(bind(m, multicast, m.create(1, {.location = on_device(device_1)})));
+  const DeviceAddress address = m.reserve(1);
+  must(m.map(address, 1, multicast));
+  must(m.allow(address, 1));
+  return address;
+}
 
 TESSERA_BREAKS(multicast_device_count) {
   static_cast<void>(m->multicast_create({.device_count = 3, .size = m.units(1)}));
@@ -103,24 +113,15 @@ TESSERA_KEEPS(released_while_bound) {
 }
 
 TESSERA_BREAKS(multicast_read) {
-  const AllocationHandle multicast = full_object(m);
-  must(bind(m, multicast, m.create(1)));
-  must(bind(m, multicast, m.create(1, {.location = on_device(device_1)})));
-  const DeviceAddress address = m.reserve(1);
-  must(m.map(address, 1, multicast));
-  must(m.allow(address, 1));
   std::array<std::byte, 1> byte = {};
-  static_cast<void>(m->memcpy_dtoh({.destination = byte, .source = address}));
+  static_cast<void>(m->memcpy_dtoh({.destination = byte, .source = mapped_object(m)}));
 }
-TESSERA_KEEPS(multicast_read) {
-  const AllocationHandle multicast = full_object(m);
-  must(bind(m, multicast, m.create(1)));
-  must(bind(m, multicast, m.create(1, {.location = on_device(device_1)})));
-  const DeviceAddress address = m.reserve(1);
-  must(m.map(address, 1, multicast));
-  must(m.allow(address, 1));
-  must(m.put(address));
+TESSERA_KEEPS(multicast_read) { must(m.put(mapped_object(m))); }
+
+TESSERA_BREAKS(launch_multicast_read) {
+  static_cast<void>(m->launch_touch({.address = mapped_object(m), .touch = Touch::read}));
 }
+TESSERA_KEEPS(launch_multicast_read) { must(m.launch(mapped_object(m))); }
 
 TESSERA_BREAKS(binding_address_not_mapped) {
   static_cast<void>(m->multicast_bind_addr(

@@ -68,6 +68,19 @@ TESSERA_KEEPS(event_of_other_context) {
   must(m->event_record({.event = event, .stream = stream}));
 }
 
+TESSERA_BREAKS(launch_in_other_context) {
+  const DeviceAddress address = m.mapped(1);
+  const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+  other_context(m);
+  static_cast<void>(m.launch(address, stream));
+}
+TESSERA_KEEPS(launch_in_other_context) {
+  const DeviceAddress address = m.mapped(1);
+  const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+  must(m->ctx_destroy(other_context(m)));
+  must(m.launch(address, stream));
+}
+
 TESSERA_BREAKS(context_destroyed_twice) {
   const ContextHandle context = other_context(m);
   must(m->ctx_destroy(context));

@@ -46,6 +46,20 @@ bool is_host_in_part(std::uint64_t begin, std::uint64_t size, const NaiveModel& 
   return has_with && has_without;
 }
 
+// Whether it is done in the order of the stream that `other` names.
+bool takes_stream(const Op& op) noexcept {
+  switch (op.kind) {
+    case OpKind::alloc_async:
+    case OpKind::free_async:
+    case OpKind::event_record:
+    case OpKind::dtod:
+    case OpKind::memset:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(DeepState state) noexcept {
@@ -239,6 +253,12 @@ void DeepStates::after(const Op& op, const Arguments& arguments, const Outcome& 
                                                }));
   }
   reach(DeepState::work_in_flight, state.work.size() > 1);
+  if (outcome.is_ok() && arguments.other != 0 && takes_stream(op)) {
+    reach(DeepState::stream_of_others,
+          std::any_of(state.streams.begin(), state.streams.end(), [&](const ModelStream& stream) {
+            return stream.handle == arguments.other && stream.context != model.current_context();
+          }));
+  }
   reach(DeepState::dead_context_current, outcome.code == ErrorCode::context_is_destroyed &&
                                              op.kind != OpKind::ctx_destroy &&
                                              op.kind < OpKind::stream_create);

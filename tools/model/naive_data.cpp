@@ -299,8 +299,15 @@ ErrorCode NaiveModel::judge_data(const Op& op, const Arguments& arguments) {
       enter(is_queued ? Call::memset_d8_async : Call::memset_d8);
       break;
   }
-  if (const ErrorCode code = need_context(); code != ok) {
-    return code;
+  // In a stream only copies look at the current context, and it may be none.
+  ErrorCode refused = ok;
+  if (!is_queued) {
+    refused = need_context();
+  } else if (op.kind == OpKind::dtod) {
+    refused = check_current();
+  }
+  if (refused != ok) {
+    return refused;
   }
   if (op.kind == OpKind::expect) {
     return read_bytes(op, arguments);

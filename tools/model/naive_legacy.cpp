@@ -220,9 +220,6 @@ ErrorCode NaiveModel::free_allocation(const Arguments& arguments, bool is_host) 
 }
 
 ErrorCode NaiveModel::free_in_order(const Arguments& arguments) {
-  if (const ErrorCode code = need_context(); code != ok) {
-    return code;
-  }
   ModelContext* context = nullptr;
   if (const ErrorCode code = need_stream(arguments.other, context); code != ok) {
     return code;
@@ -260,10 +257,12 @@ ErrorCode NaiveModel::judge_allocation(const Op& op, const Arguments& arguments,
   if (op.kind == OpKind::alloc_managed && size == 0) {
     return ErrorCode::invalid_value;
   }
-  if (const ErrorCode code = need_context(); code != ok) {
+  const bool is_in_order = op.kind == OpKind::alloc_async;
+  ModelContext* context = context_of(current_context());
+  if (const ErrorCode code = is_in_order ? need_stream(arguments.other, context) : need_context();
+      code != ok) {
     return code;
   }
-  ModelContext* context = context_of(current_context());
   switch (op.kind) {
     case OpKind::alloc:
       return size == 0 ? ErrorCode::invalid_value
@@ -285,9 +284,6 @@ ErrorCode NaiveModel::judge_allocation(const Op& op, const Arguments& arguments,
       return profile_.managed_memory ? allocate_host(size, LegacyKind::managed, outcome)
                                      : ErrorCode::not_supported;
     case OpKind::alloc_async:
-      if (const ErrorCode code = need_stream(arguments.other, context); code != ok) {
-        return code;
-      }
       if (!profile_.memory_pools) {
         return ErrorCode::not_supported;
       }

@@ -207,6 +207,13 @@ ErrorCode NaiveModel::launch(const Op& op, const Arguments& arguments) {
   if (const ErrorCode code = need_context(); code != ok) {
     return code;
   }
+  ModelContext* context = nullptr;
+  if (const ErrorCode code = need_stream(arguments.other, context); code != ok) {
+    return code;
+  }
+  if (context->handle != current_context()) {
+    return ErrorCode::invalid_handle;
+  }
   return queue({.kind = op.choice == 0 ? WorkKind::touch_read : WorkKind::touch_write,
                 .address = arguments.address,
                 .size = 1,

@@ -61,8 +61,12 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
   }
   const bool lies_on_host = is_mapping ? properties.location.type == LocationType::host_numa
                                        : legacy->kind == LegacyKind::host;
-  const AccessFlags flags = is_mapping ? block->access[static_cast<std::size_t>(current_device())]
-                                       : AccessFlags::read_write;
+  const bool has_context = context_of(current_context()) != nullptr;
+  AccessFlags flags = AccessFlags::read_write;
+  if (is_mapping) {
+    flags =
+        has_context ? block->access[static_cast<std::size_t>(current_device())] : AccessFlags::none;
+  }
   const ModelReservation* reservation = is_mapping ? reservation_at(address) : nullptr;
   const ModelHeapBlock* heap = is_mapping ? nullptr : heap_block_at(legacy->begin);
   const std::uint64_t granularity = profile_.granularity_minimum.value();
@@ -73,7 +77,7 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
     case PointerAttribute::memory_type:
       return {.value = lies_on_host ? on_host : on_device};
     case PointerAttribute::device_pointer:
-      if (flags == AccessFlags::none && current_context() == 0) {
+      if (!has_context) {
         return {.code = ErrorCode::invalid_context};
       }
       return flags == AccessFlags::none ? refused : Outcome{.value = address};

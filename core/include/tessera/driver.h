@@ -149,7 +149,8 @@ class Driver {
   // ERRORS: invalid_value, invalid_device.
   virtual Result<AccessFlags> mem_get_access(const GetAccessRequest& request) = 0;
 
-  // --- Other allocation: all but mem_free and mem_free_host need a current context [h200] -----
+  // --- Other allocation: all but mem_free, mem_free_host and the two in the order of a stream that
+  // stream_create made need a current context [h200] -------------------------------------------
 
   // Memory with an address and access, from the current context's device. VALID: size > 0.
   // ERRORS: invalid_value, out_of_memory.
@@ -184,8 +185,10 @@ class Driver {
   // mapping of host memory the begin is null [h200]. ERRORS: not_found.
   virtual Result<AddressRange> mem_get_address_range(DeviceAddress address) = 0;
   // The attribute's value; addresses and handles as numbers, signed ones sign-extended. Asking for
-  // p2p_tokens sets sync_memops of the mapping or the allocation [h200].
-  // ERRORS: invalid_value (nothing known at that address, or not this of it); not_supported.
+  // p2p_tokens sets sync_memops of the mapping or the allocation [h200]. access_flags are what the
+  // current context's device may do with a mapping: without a context, nothing [h200].
+  // ERRORS: invalid_value (nothing known at that address, or not this of it); not_supported;
+  // invalid_context (device_pointer without a context [h200]).
   virtual Result<std::uint64_t> pointer_get_attribute(const PointerAttributeRequest& request) = 0;
   // A dma-buf descriptor for a range of device memory; the caller closes it. VALID: host-page
   // aligned, mapped; a current context. ERRORS: invalid_value, not_supported (also of flag 1, a
@@ -206,9 +209,9 @@ class Driver {
   virtual Status memcpy_dtoh(const MemcpyDtohRequest& request) = 0;
   virtual Status memcpy_dtod(const MemcpyDtodRequest& request) = 0;
   virtual Status memset_d8(const MemsetD8Request& request) = 0;
-  // The same in a stream's order. VALID: the ranges stay mapped and accessible until it is done.
-  // ERRORS also: invalid_context (no live stream). What fails later is said at the next
-  // synchronize.
+  // The same in a stream's order; one that stream_create made knows its context, and none need be
+  // current [h200]. VALID: the ranges stay mapped and accessible until it is done. ERRORS also:
+  // invalid_context (no live stream). What fails later is said at the next synchronize.
   virtual Status memcpy_htod_async(const MemcpyHtodAsyncRequest& request) = 0;
   virtual Status memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) = 0;
   virtual Status memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) = 0;
@@ -239,7 +242,8 @@ class Driver {
   virtual Status event_destroy(EventHandle event) = 0;
   // Launches a kernel of one thread that waits `duration_ns`, then reads or writes one byte: what
   // a kernel sees. OK: it is in the stream; a missing access faults when it runs: the next
-  // synchronize says illegal_address and the context is lost. ERRORS also: invalid_value (touch).
+  // synchronize says illegal_address and the context is lost. VALID: a stream of the current
+  // context. ERRORS also: invalid_value (touch); invalid_handle (another context's stream [h200]).
   virtual Status launch_touch(const LaunchTouchRequest& request) = 0;
 
   // --- Multicast: one object over the memory of several devices ------------------------------

@@ -240,6 +240,9 @@ class LiveObjects {
   [[nodiscard]] const LiveContext* primary_of(DeviceOrdinal device) const;
   [[nodiscard]] const LiveOrder* stream(StreamHandle stream) const;
   [[nodiscard]] const LiveOrder* event(EventHandle event) const;
+  // Where a stream's work runs: for a default stream, and one that is not known, the current
+  // context; null if that is not known.
+  [[nodiscard]] ContextHandle context_of(StreamHandle stream) const;
   // The last one that ended, of those remembered; of ranges, the one with `value` inside.
   [[nodiscard]] const DeadObject* dead(DeadKind kind, std::uint64_t value) const;
 

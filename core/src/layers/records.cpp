@@ -8,11 +8,11 @@ DeviceAddress address_of(const std::byte* memory) noexcept {
 }
 
 void add_allocation(LiveObjects& objects, DeviceAddress address, Bytes size, OtherMemory kind,
-                    const MadeBy& made) {
+                    const MadeBy& made, StreamHandle stream = {}) {
   if (!address.is_null()) {
     objects.add_allocation({.range = AddressRange(address, size),
                             .kind = kind,
-                            .context = objects.current_context().value_or(ContextHandle()),
+                            .context = objects.context_of(stream),
                             .made = made});
   }
 }
@@ -152,7 +152,7 @@ TESSERA_RECORD(mem_alloc_managed) {
 }
 TESSERA_RECORD(mem_alloc_async) {
   if (answer) {
-    add_allocation(objects, *answer, request.size, OtherMemory::pool, made);
+    add_allocation(objects, *answer, request.size, OtherMemory::pool, made, request.stream);
   }
 }
 TESSERA_RECORD(mem_host_alloc) {

@@ -74,6 +74,7 @@ class ProgramGenerator::Maker {
   void end_contexts();
   void end_context_under_work();
   void order_streams();
+  void leave_stream_behind();
   std::uint8_t reserve(std::int16_t granules);
   std::uint8_t create(std::int16_t granules, std::uint8_t types = 0, std::int8_t device = 0);
   void map(std::uint8_t reservation, int at, std::int16_t granules, std::uint8_t handle);

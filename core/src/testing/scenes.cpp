@@ -456,6 +456,62 @@ void ProgramGenerator::Maker::order_streams() {
   add({.kind = OpKind::event_sync, .object = event});
 }
 
+// Work in a stream while another context is current, or none.
+void ProgramGenerator::Maker::leave_stream_behind() {
+  const std::uint8_t addresses = reserve(1);
+  map(addresses, 0, 1, create(1));
+  grant(addresses, 0, 1);
+  const std::uint8_t stream = vacant(SlotKind::stream);
+  add({.kind = OpKind::stream_create,
+       .result = stream,
+       .choice = static_cast<std::uint8_t>(choices_.below(2))});
+  if (choices_.chance(50)) {
+    add({.kind = OpKind::ctx_none});
+  } else {
+    add({.kind = OpKind::ctx_create,
+         .result = vacant(SlotKind::context),
+         .device = static_cast<std::int8_t>(
+             choices_.below(static_cast<std::uint32_t>(options_.devices)))});
+  }
+  const std::uint8_t pointer = vacant(SlotKind::pointer);
+  const Place memory = {.base = SlotKind::pointer, .slot = pointer};
+  const Size few = plain_bytes(4);
+  const std::array<Op, 6> work = {{
+      {.kind = OpKind::alloc_async, .result = pointer, .other = stream, .size = plain_bytes(256)},
+      {.kind = OpKind::memset,
+       .other = stream,
+       .place = inside(addresses, 0),
+       .size = few,
+       .value = 2,
+       .flags = 1},
+      {.kind = OpKind::dtod,
+       .other = stream,
+       .place = memory,
+       .source = inside(addresses, 0),
+       .size = few,
+       .flags = 1},
+      {.kind = OpKind::launch,
+       .other = stream,
+       .place = inside(addresses, 0),
+       .choice = 1,
+       .value = 3},
+      {.kind = OpKind::attribute,
+       .place = inside(addresses, 0),
+       .choice = static_cast<std::uint8_t>(choices_.between(1, 21))},
+      {.kind = OpKind::free_async, .other = stream, .place = memory},
+  }};
+  for (const Op& op : work) {
+    if (choices_.chance(60)) {
+      add(op);
+    }
+  }
+  add({.kind = OpKind::stream_sync, .object = stream});
+  if (choices_.chance(50)) {
+    add({.kind = OpKind::ctx_set});
+    touch(OpKind::expect, addresses, 0, 2);
+  }
+}
+
 void ProgramGenerator::Maker::play_scene() {
   // The first ones more often: what they reach, nothing else does.
   constexpr std::array scenes = {
@@ -479,10 +535,11 @@ void ProgramGenerator::Maker::play_scene() {
       &Maker::copy_by_cpu,
       &Maker::copy_shared,
       &Maker::end_context_under_work,
+      &Maker::leave_stream_behind,
   };
   // Faults cost a machine, and descriptors files: one share each; page tables two; others more.
-  constexpr std::array<std::uint8_t, scenes.size()> shares = {5, 5, 5, 4, 5, 5, 4, 5, 5, 2,
-                                                              4, 3, 3, 2, 1, 2, 2, 2, 4, 2};
+  constexpr std::array<std::uint8_t, scenes.size()> shares = {5, 5, 5, 4, 5, 5, 4, 5, 5, 2, 4,
+                                                              3, 3, 2, 1, 2, 2, 2, 4, 2, 7};
   constexpr std::uint32_t all = std::accumulate(shares.begin(), shares.end(), 0U);
   const std::uint32_t drawn = choices_.below(all);
   std::uint32_t sum = 0;

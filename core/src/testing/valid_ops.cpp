@@ -266,7 +266,7 @@ bool ProgramGenerator::Maker::draw_valid_data(Op& op) {
   if (op.kind == OpKind::memset && choices_.below(16) == 0) {
     op.size = granules(1);
   }
-  return sketch_.has_context() && draw_touched(op.place, true);
+  return (sketch_.has_context() || op.other != no_slot) && draw_touched(op.place, true);
 }
 
 bool ProgramGenerator::Maker::draw_valid_allocation(Op& op) {
@@ -298,7 +298,7 @@ bool ProgramGenerator::Maker::draw_valid_allocation(Op& op) {
                  .count = static_cast<std::int16_t>(choices_.between(1, 8))};
       break;
   }
-  return sketch_.has_context() && draw_result(op);
+  return (sketch_.has_context() || op.other != no_slot) && draw_result(op);
 }
 
 bool ProgramGenerator::Maker::draw_valid_order(Op& op) {

@@ -26,9 +26,11 @@ bool is_still_current(Inspection& look, StreamHandle stream) {
 
 bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress at,
                    AccessFlags needed, StreamHandle stream) {
+  const bool is_kernel = look.by.call == Call::launch_touch;
   if (mapping.memory != no_memory && look.objects.memory(mapping.memory).is_multicast &&
       needed == AccessFlags::read) {
-    return look.report(RuleId::multicast_read, {at.value()}, mapping.made);
+    return look.report(is_kernel ? RuleId::launch_multicast_read : RuleId::multicast_read,
+                       {at.value()}, mapping.made);
   }
   const auto context = look.context_of(stream);
   const auto device = context ? look.device_of(*context) : std::nullopt;
@@ -36,7 +38,6 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
       !is_still_current(look, stream)) {
     return true;
   }
-  const bool is_kernel = look.by.call == Call::launch_touch;
   return look.report(is_kernel ? RuleId::launch_no_access : RuleId::copy_no_access,
                      {at.value(), number(device->value()), number_of(mapping.access_of(*device))},
                      mapping.made);
@@ -231,6 +232,14 @@ TESSERA_CHECK_CALL(memset_d8_async) {
 }
 TESSERA_CHECK_CALL(launch_touch) {
   if (!stream_is_live(look, request.stream)) {
+    return;
+  }
+  const LiveOrder* stream = look.objects.stream(request.stream);
+  const auto current = look.objects.current_context();
+  if (stream != nullptr && !stream->context.is_null() && current && *current != stream->context &&
+      look.facts.current_context() == current) {
+    look.report(RuleId::launch_in_other_context,
+                {request.stream.value(), stream->context.value(), current->value()}, stream->made);
     return;
   }
   const bool is_write = request.touch == Touch::write;

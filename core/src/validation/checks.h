@@ -26,7 +26,7 @@ void check(CallTag<call>, Inspection&, const Argument&) {}
 template <Call call, class Argument, class Answer>
 void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
 
-// Calls that need a current context, or use it where a stream does not name one.
+// Calls that need a current context, those about a stream where it is the context's own.
 [[nodiscard]] constexpr bool needs_context(Call call) noexcept {
   switch (call) {
     case Call::mem_alloc:
@@ -52,7 +52,10 @@ void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
     case Call::memset_d8_async:
     case Call::launch_touch:
     case Call::stream_create:
+    case Call::stream_synchronize:
+    case Call::stream_wait_event:
     case Call::event_create:
+    case Call::event_record:
       return true;
     default:
       return false;
@@ -73,15 +76,26 @@ template <class Handle, class Request>
   }
 }
 
-// Whether this one does: calls about a stream, where it is one of the current context's own.
+enum class ContextNeed {
+  none,
+  not_destroyed,  // none may be current, but not one that was destroyed
+  live,
+};
+
+// What this one does: a stream that was made knows its context. Kernels are loaded for the current
+// one, and copies look at it [h200].
 template <Call call, class Request>
-[[nodiscard]] bool needs_context(const Request& request) noexcept {
-  if constexpr (call == Call::stream_synchronize || call == Call::stream_wait_event ||
-                call == Call::event_record) {
-    return is_implicit(*named<StreamHandle>(request));
-  } else {
-    return needs_context(call);
+[[nodiscard]] ContextNeed context_need(const Request& request) noexcept {
+  if (!needs_context(call)) {
+    return ContextNeed::none;
   }
+  const auto stream = named<StreamHandle>(request);
+  if (!stream || is_implicit(*stream) || call == Call::launch_touch) {
+    return ContextNeed::live;
+  }
+  constexpr bool is_copy = call == Call::memcpy_htod_async || call == Call::memcpy_dtoh_async ||
+                           call == Call::memcpy_dtod_async;
+  return is_copy ? ContextNeed::not_destroyed : ContextNeed::none;
 }
 
 // check_system.cpp

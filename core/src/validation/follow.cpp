@@ -7,16 +7,10 @@
 namespace tessera::validation {
 namespace {
 
-// The context in which a stream's work runs; the current one for a default stream.
-ContextHandle context_of(const LiveObjects& objects, StreamHandle stream) {
-  const LiveOrder* found = objects.stream(stream);
-  return found != nullptr ? found->context : objects.current_context().value_or(ContextHandle());
-}
-
 void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, StreamHandle stream,
            DeviceAddress address, Bytes size) {
   if (const auto range = AddressRange::make(address, size)) {
-    work.enqueue(context_of(objects, stream), stream, *range, by);
+    work.enqueue(objects.context_of(stream), stream, *range, by);
   }
 }
 
@@ -24,7 +18,7 @@ void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, Stre
 // waited for the CPU to write is what one driver does, and no proof.
 void queue_copied(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
                   StreamHandle stream, DeviceAddress address, Bytes size) {
-  const ContextHandle context = context_of(objects, stream);
+  const ContextHandle context = objects.context_of(stream);
   const auto side = AddressRange::make(address, size);
   if (side && cpu_reach(objects, *side, context) != CpuReach::alone) {
     work.enqueue(context, stream, *side, by);
@@ -56,7 +50,7 @@ WorkTracker::Clock proof_of_free(const LiveObjects& objects, const WorkTracker& 
 TESSERA_FOLLOW(stream_create) {
   static_cast<void>(by);
   if (answer) {
-    work.add_stream(*answer, context_of(objects, StreamHandle()),
+    work.add_stream(*answer, objects.context_of(StreamHandle()),
                     request != StreamFlags::non_blocking);
   }
 }
@@ -70,13 +64,13 @@ TESSERA_FOLLOW(stream_destroy) {
 TESSERA_FOLLOW(stream_wait_event) {
   static_cast<void>(by);
   if (answer) {
-    work.wait(context_of(objects, request.stream), request.stream, request.event);
+    work.wait(objects.context_of(request.stream), request.stream, request.event);
   }
 }
 TESSERA_FOLLOW(event_record) {
   static_cast<void>(by);
   if (answer) {
-    work.record(request.event, context_of(objects, request.stream), request.stream);
+    work.record(request.event, objects.context_of(request.stream), request.stream);
   }
 }
 TESSERA_FOLLOW(event_destroy) {

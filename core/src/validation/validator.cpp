@@ -66,7 +66,8 @@ bool Validator::is_refused_whole(const std::vector<Finding>& findings) {
   });
 }
 
-void Validator::know_current_context(LiveObjects& objects, validation::Inspection& look) {
+void Validator::know_current_context(LiveObjects& objects, validation::Inspection& look,
+                                     validation::ContextNeed need) {
   const auto known = objects.current_context();
   const auto is_usable = [&objects](ContextHandle context) {
     const LiveContext* found = objects.context(context);
@@ -80,7 +81,7 @@ void Validator::know_current_context(LiveObjects& objects, validation::Inspectio
     return;
   }
   if (current->is_null()) {
-    look.report(RuleId::no_current_context);
+    look.holds(need != validation::ContextNeed::live, RuleId::no_current_context);
     return;
   }
   objects.set_current(*current);

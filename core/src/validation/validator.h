@@ -39,7 +39,8 @@ class Validator {
   // Whether one says that the driver refuses what was asked for before it does any of it.
   [[nodiscard]] static bool is_refused_whole(const std::vector<Finding>& findings);
   // Asks once a thread, and again before a finding: programs make contexts current in other ways.
-  void know_current_context(LiveObjects& objects, validation::Inspection& look);
+  void know_current_context(LiveObjects& objects, validation::Inspection& look,
+                            validation::ContextNeed need);
 
   const ValidationOptions options_;
   validation::RuleSet ignored_;
@@ -61,8 +62,9 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
   Ledger::Locked objects = ledger_.lock();
   const MadeBy by = {.call_number = ++calls_, .call = call, .site = site};
   validation::Inspection look(*objects, work_, facts_, ignored_, by);
-  if (validation::needs_context<call>(request)) {
-    know_current_context(*objects, look);
+  if (const auto need = validation::context_need<call>(request);
+      need != validation::ContextNeed::none) {
+    know_current_context(*objects, look, need);
   }
   if (look.findings().empty()) {
     validation::check(tag, look, request);
