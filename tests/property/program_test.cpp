@@ -120,6 +120,14 @@ TEST(Programs, AnswerAsScenariosToo) {
   }
 }
 
+// However many bytes there are.
+TEST(Programs, OfRecordsAreAsLongAsAskedFor) {
+  testing::ProgramGenerator generator({.length = 5});
+  testing::Program program;
+  generator.generate(std::vector<std::uint8_t>(2'000), program);
+  EXPECT_EQ(program.drain, 5U);
+}
+
 TEST(Programs, OfBytesAreProgramsWhateverTheBytes) {
   const bool holds = rc::check("any bytes", [] {
     const std::vector<std::uint8_t> bytes = *rc::gen::arbitrary<std::vector<std::uint8_t>>();

@@ -173,8 +173,7 @@ void ProgramGenerator::Maker::decode(std::span<const std::uint8_t> bytes, Progra
   program.ops.clear();
   sketch_.clear();
   style_ = Style::any;
-  constexpr std::size_t ops_max = 64;
-  while (bytes.size() >= record_size && program.ops.size() < ops_max) {
+  while (bytes.size() >= record_size && program.ops.size() < options_.length) {
     Op op = {.kind = static_cast<OpKind>(bytes[0] % op_kinds),
              .result = bytes[1],
              .object = bytes[2],

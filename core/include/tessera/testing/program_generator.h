@@ -17,7 +17,7 @@ namespace tessera::testing {
 
 struct GeneratorOptions {
   std::int32_t devices = 1;  // 1 to 8
-  // Calls before the drain.
+  // Calls before the drain; a scene may have more.
   std::size_t length = 20;
   // What sizes of reservations are multiples of, in granules; 1 or more.
   std::int16_t reservation_granules = 1;
