@@ -80,20 +80,6 @@ void TraceRecorder::record(Tag<Call::mem_alloc_managed>, const AllocManagedReque
       alloc_answer(result));
 }
 
-void TraceRecorder::record(Tag<Call::mem_alloc_async>, const AllocAsyncRequest& request,
-                           const Result<DeviceAddress>& result) {
-  if (!request.stream.is_null()) {
-    comment(Call::mem_alloc_async, describe(request), result ? nullptr : &result.error());
-    return;
-  }
-  const Symbol symbol = names_.next(SymbolKind::pointer);
-  if (result) {
-    names_.name_range(*result, request.size, symbol);
-  }
-  add(scenario::AllocAsync{.result = symbol, .size = scenario::Operand(request.size)},
-      alloc_answer(result));
-}
-
 void TraceRecorder::record(Tag<Call::mem_host_alloc>, const HostAllocRequest& request,
                            const Result<std::byte*>& result) {
   written_by_others();
@@ -234,19 +220,24 @@ void TraceRecorder::record(Tag<Call::memset_d8>, const MemsetD8Request& request,
 
 void TraceRecorder::record(Tag<Call::launch_touch>, const LaunchTouchRequest& request,
                            const Status& status) {
-  if (!request.stream.is_null()) {
-    comment(Call::launch_touch, describe(request), status ? nullptr : &status.error());
+  const bool is_in_stream = !request.stream.is_null();
+  if (is_in_stream) {
     written_by_others();
-    return;
+    if (!request.result.is_null()) {
+      comment(Call::launch_touch, describe(request), status ? nullptr : &status.error());
+      return;
+    }
   }
-  if (request.duration_ns != 0 && request.result.is_null()) {
+  if (is_in_stream || (request.duration_ns != 0 && request.result.is_null())) {
     // What the program does meanwhile matters.
     add(scenario::Launch{.address = names_.address(request.address),
                          .touch = request.touch,
                          .value = request.value,
-                         .duration_ns = request.duration_ns},
+                         .duration_ns = request.duration_ns == 0
+                                            ? std::nullopt
+                                            : std::optional(request.duration_ns),
+                         .stream = unless_default(request.stream)},
         answer_of(status));
-    last_ = Last::other;
     return;
   }
   const bool writes = request.touch == Touch::write;

@@ -12,6 +12,15 @@ namespace {
 // may be what they were computed from.
 constexpr Bytes near_by = 1_GiB;
 
+template <class Handle>
+Operand operand_of(const std::unordered_map<Handle, Symbol>& names, Handle handle) {
+  const auto found = names.find(handle);
+  if (found != names.end()) {
+    return found->second;
+  }
+  return handle.is_null() ? scenario::null_operand() : Operand(handle.value());
+}
+
 }  // namespace
 
 Symbol TraceNames::next(SymbolKind kind) {
@@ -96,6 +105,14 @@ void TraceNames::name_context(ContextHandle context, Symbol symbol) {
   contexts_.insert_or_assign(context, symbol);
 }
 
+void TraceNames::name_stream(StreamHandle stream, Symbol symbol) {
+  streams_.insert_or_assign(stream, symbol);
+}
+
+void TraceNames::name_event(EventHandle event, Symbol symbol) {
+  events_.insert_or_assign(event, symbol);
+}
+
 std::optional<std::int32_t> TraceNames::device_of_primary(ContextHandle context) const {
   const auto found = contexts_.find(context);
   if (found == contexts_.end() || found->second.kind != SymbolKind::primary) {
@@ -141,10 +158,9 @@ Operand TraceNames::handle(AllocationHandle handle) const {
   return found == handles_.end() ? Operand(handle) : Operand(found->second.symbol);
 }
 
-Operand TraceNames::context(ContextHandle context) const {
-  const auto found = contexts_.find(context);
-  return found == contexts_.end() ? Operand(context.value()) : Operand(found->second);
-}
+Operand TraceNames::context(ContextHandle context) const { return operand_of(contexts_, context); }
+Operand TraceNames::stream(StreamHandle stream) const { return operand_of(streams_, stream); }
+Operand TraceNames::event(EventHandle event) const { return operand_of(events_, event); }
 
 Operand TraceNames::shareable(const ShareableHandle& handle) const {
   const SharedKey key = key_of(handle);

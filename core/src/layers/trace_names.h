@@ -40,6 +40,8 @@ class TraceNames {
   std::optional<scenario::Symbol> take_descriptor(int descriptor);
 
   void name_context(ContextHandle context, scenario::Symbol symbol);
+  void name_stream(StreamHandle stream, scenario::Symbol symbol);
+  void name_event(EventHandle event, scenario::Symbol symbol);
   // The device whose primary context it is.
   [[nodiscard]] std::optional<std::int32_t> device_of_primary(ContextHandle context) const;
 
@@ -47,6 +49,8 @@ class TraceNames {
   [[nodiscard]] scenario::Operand address(DeviceAddress address) const;
   [[nodiscard]] scenario::Operand handle(AllocationHandle handle) const;
   [[nodiscard]] scenario::Operand context(ContextHandle context) const;
+  [[nodiscard]] scenario::Operand stream(StreamHandle stream) const;
+  [[nodiscard]] scenario::Operand event(EventHandle event) const;
   [[nodiscard]] scenario::Operand shareable(const ShareableHandle& handle) const;
 
  private:
@@ -71,6 +75,8 @@ class TraceNames {
   std::unordered_map<AllocationHandle, HandleName> handles_;
   std::map<SharedKey, scenario::Symbol> shared_;
   std::unordered_map<ContextHandle, scenario::Symbol> contexts_;
+  std::unordered_map<StreamHandle, scenario::Symbol> streams_;
+  std::unordered_map<EventHandle, scenario::Symbol> events_;
 };
 
 }  // namespace tessera

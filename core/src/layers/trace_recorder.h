@@ -58,11 +58,42 @@ class TraceRecorder {
   void record(Tag<Call::mem_get_access>, const GetAccessRequest& request,
               const Result<AccessFlags>& result);
 
+  // trace_order.cpp: streams, events, what is done in their order; pitched memory, limits,
+  // multicast.
+  void record(Tag<Call::stream_create>, const StreamFlags& flags,
+              const Result<StreamHandle>& result);
+  void record(Tag<Call::stream_destroy>, const StreamHandle& stream, const Status& status);
+  void record(Tag<Call::stream_synchronize>, const StreamHandle& stream, const Status& status);
+  void record(Tag<Call::stream_wait_event>, const StreamWaitEventRequest& request,
+              const Status& status);
+  void record(Tag<Call::event_create>, const EventFlags& flags, const Result<EventHandle>& result);
+  void record(Tag<Call::event_record>, const EventRecordRequest& request, const Status& status);
+  void record(Tag<Call::event_query>, const EventHandle& event, const Status& status);
+  void record(Tag<Call::event_synchronize>, const EventHandle& event, const Status& status);
+  void record(Tag<Call::event_destroy>, const EventHandle& event, const Status& status);
+  void record(Tag<Call::memset_d8_async>, const MemsetD8AsyncRequest& request,
+              const Status& status);
+  void record(Tag<Call::memcpy_dtod_async>, const MemcpyDtodAsyncRequest& request,
+              const Status& status);
+  void record(Tag<Call::mem_alloc_async>, const AllocAsyncRequest& request,
+              const Result<DeviceAddress>& result);
+  void record(Tag<Call::mem_free_async>, const FreeAsyncRequest& request, const Status& status);
+  void record(Tag<Call::mem_alloc_pitch>, const AllocPitchRequest& request,
+              const Result<PitchedAllocation>& result);
+  void record(Tag<Call::ctx_set_limit>, const SetLimitRequest& request, const Status& status);
+  void record(Tag<Call::ctx_get_limit>, const ContextLimit& limit, const Result<Bytes>& result);
+  void record(Tag<Call::multicast_create>, const MulticastProperties& properties,
+              const Result<AllocationHandle>& result);
+  void record(Tag<Call::multicast_add_device>, const MulticastAddDeviceRequest& request,
+              const Status& status);
+  void record(Tag<Call::multicast_bind_mem>, const MulticastBindMemRequest& request,
+              const Status& status);
+  void record(Tag<Call::multicast_unbind>, const MulticastUnbindRequest& request,
+              const Status& status);
+
   // trace_data.cpp: other allocation, queries of memory, copies, kernels.
   void record(Tag<Call::mem_alloc>, const Bytes& size, const Result<DeviceAddress>& result);
   void record(Tag<Call::mem_alloc_managed>, const AllocManagedRequest& request,
-              const Result<DeviceAddress>& result);
-  void record(Tag<Call::mem_alloc_async>, const AllocAsyncRequest& request,
               const Result<DeviceAddress>& result);
   void record(Tag<Call::mem_host_alloc>, const HostAllocRequest& request,
               const Result<std::byte*>& result);
@@ -121,6 +152,9 @@ class TraceRecorder {
   void comment(Call call, const std::string& request, const Error* error);
   void note(const std::string& words);
   static bool moves_data(Call call) noexcept;
+  // Nothing for the default stream, where an operation may leave it out.
+  [[nodiscard]] scenario::Operand unless_default(StreamHandle stream) const;
+  [[nodiscard]] scenario::Operand offset_of(Bytes offset) const;
   scenario::Case& current_case() { return trace_.cases.back(); }
   // Memory that others than these calls may write: what it holds is not compared from now on.
   void written_by_others() { contents_known_ = false; }

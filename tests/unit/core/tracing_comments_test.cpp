@@ -82,10 +82,10 @@ TEST_F(TracingComments, AreForRangesOfOtherKinds) {
   EXPECT_THAT(last(), testing::StartsWith("  # mem_get_handle_for_address_range("));
 }
 
-TEST_F(TracingComments, AreForKernelsInStreams) {
+TEST_F(TracingComments, AreForKernelsWithAResultInStreams) {
   const DeviceAddress address = must(tracing_.mem_alloc(unit));
   EXPECT_FALSE(tracing_.launch_touch(
-      {.address = address, .touch = Touch::read, .stream = StreamHandle(0x77)}));
+      {.address = address, .touch = Touch::read, .result = address, .stream = StreamHandle(0x77)}));
   EXPECT_THAT(last(), testing::StartsWith("  # launch_touch("));
   EXPECT_THAT(last(), EndsWith("=> INVALID_CONTEXT: no operation says this"));
 }
@@ -99,8 +99,8 @@ TEST_F(TracingComments, SayHowLongAKernelWithAResultWaits) {
   EXPECT_THAT(tracing_.text(), HasSubstr("  # the kernel waited 500 ns first\n  kread p0 => OK\n"));
 }
 
-// Contents are not compared from a copy on that the trace does not have.
-TEST_F(TracingComments, AreForCopiesInStreams) {
+// Contents are not compared from a copy on that nothing waits for.
+TEST_F(TracingComments, AreForHostCopiesInStreams) {
   const DeviceAddress address = must(tracing_.mem_alloc(1_KiB));
   std::array<std::byte, 1> byte = {};
   must(tracing_.memcpy_htod({.destination = address, .source = byte}));
@@ -108,7 +108,9 @@ TEST_F(TracingComments, AreForCopiesInStreams) {
   EXPECT_EQ(last(), "  expect p0 size=1 val=0 => OK match=1");
   must(tracing_.memcpy_dtod_async(
       {.copy = {.destination = address, .source = address + 1_B, .size = 1_B}, .stream = {}}));
-  EXPECT_THAT(last(), testing::StartsWith("  # memcpy_dtod_async("));
+  EXPECT_EQ(last(), "  dtod p0 p0+1 size=1 stream=null => OK");
+  must(tracing_.memcpy_htod_async({.copy = {.destination = address, .source = byte}}));
+  EXPECT_THAT(last(), testing::StartsWith("  # memcpy_htod_async("));
   must(tracing_.memcpy_dtoh({.destination = byte, .source = address}));
   EXPECT_EQ(last(), "  expect p0 size=1 => OK");
 }

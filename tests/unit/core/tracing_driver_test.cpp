@@ -400,6 +400,77 @@ TEST_F(Tracing, WritesOtherAllocations) {
   expect_replays();
 }
 
+TEST_F(Tracing, WritesStreamsAndTheirWork) {
+  start();
+  const StreamHandle stream = must(tracing_.stream_create(StreamFlags::non_blocking));
+  const EventHandle event = must(tracing_.event_create(EventFlags::none));
+  const PitchedAllocation rows =
+      must(tracing_.mem_alloc_pitch({.width = 10_B, .height = 2, .element_size = 4}));
+  const DeviceAddress memory = must(tracing_.mem_alloc_async({.size = 2_KiB, .stream = stream}));
+  must(tracing_.memset_d8_async(
+      {.set = {.destination = memory, .value = 3, .size = 1_KiB}, .stream = stream}));
+  must(tracing_.memcpy_dtod_async(
+      {.copy = {.destination = memory + 1_KiB, .source = rows.address, .size = 8_B},
+       .stream = stream}));
+  must(tracing_.launch_touch({.address = memory,
+                              .touch = Touch::write,
+                              .value = 5,
+                              .duration_ns = 9'000'000,
+                              .stream = stream}));
+  must(tracing_.event_record({.event = event, .stream = stream}));
+  EXPECT_FALSE(tracing_.event_query(event));
+  must(tracing_.stream_wait_event({.stream = {}, .event = event}));
+  must(tracing_.event_synchronize(event));
+  must(tracing_.mem_free_async({.address = memory, .stream = stream}));
+  must(tracing_.stream_synchronize(stream));
+  must(tracing_.event_destroy(event));
+  must(tracing_.stream_destroy(stream));
+  must(tracing_.mem_free(rows.address));
+  must(tracing_.ctx_get_limit(ContextLimit::stack_size));
+  must(tracing_.ctx_set_limit({.limit = ContextLimit::stack_size, .value = 2_KiB}));
+  EXPECT_EQ(calls(),
+            "  stream.create s0 flags=1 => OK\n"
+            "  event.create e0 => OK\n"
+            "  allocpitch p0 width=10 height=2 elem=4 => OK pitch=512\n"
+            "  allocasync p1 size=2K stream=s0 => OK\n"
+            "  memset p1 size=1K val=3 stream=s0 => OK\n"
+            "  dtod p1+1K p0 size=8 stream=s0 => OK\n"
+            "  launch p1 touch=write val=5 ns=9000000 stream=s0 => OK\n"
+            "  event.record e0 stream=s0 => OK\n"
+            "  event.query e0\n"
+            "  stream.wait null event=e0 => OK\n"
+            "  event.sync e0 => OK\n"
+            "  freeasync p1 stream=s0 => OK\n"
+            "  stream.sync s0 => OK\n"
+            "  event.destroy e0 => OK\n"
+            "  stream.destroy s0 => OK\n"
+            "  free p0 => OK\n"
+            "  limit.get which=0 => OK v=1024\n"
+            "  limit.set which=0 value=2K => OK\n");
+  expect_replays();
+}
+
+TEST_F(Tracing, WritesMulticastObjects) {
+  start();
+  const AllocationHandle multicast =
+      must(tracing_.multicast_create({.device_count = 2, .size = unit * 2}));
+  for (const DeviceOrdinal device : {device_0, device_1}) {
+    must(tracing_.multicast_add_device({.multicast = multicast, .device = device}));
+  }
+  const AllocationHandle memory = must(tracing_.mem_create({.size = unit, .properties = {}}));
+  must(tracing_.multicast_bind_mem(
+      {.multicast = multicast, .multicast_offset = unit, .memory = memory, .size = unit}));
+  must(tracing_.multicast_unbind(
+      {.multicast = multicast, .device = device_0, .multicast_offset = unit, .size = unit}));
+  EXPECT_FALSE(tracing_.multicast_create({.device_count = 2, .size = unit, .flags = 1}));
+  EXPECT_THAT(calls(), HasSubstr("  mc.create h0 devices=2 size=2u => OK\n"
+                                 "  mc.add h0 dev=0 => OK\n"
+                                 "  mc.add h0 dev=1 => OK\n"
+                                 "  create h1 size=1u => OK\n"));
+  EXPECT_THAT(calls(), HasSubstr("  # multicast_create("));
+  expect_replays();
+}
+
 TEST_F(Tracing, PutsCallsBeforeInitIntoACaseOfTheirOwn) {
   EXPECT_FALSE(tracing_.mem_create({.size = unit, .properties = {}}));
   must(tracing_.driver_get_version());
@@ -434,14 +505,11 @@ TEST_F(Tracing, CanBeginWhenAContextIsCurrent) {
 
 TEST_F(Tracing, SaysWhatNoOperationSays) {
   start();
-  must(tracing_.mem_alloc_pitch({.width = 10_B, .height = 2, .element_size = 4}));
-  must(tracing_.stream_create(StreamFlags::non_blocking));
-  EXPECT_FALSE(tracing_.event_query(EventHandle(0x77)));
-  EXPECT_EQ(calls(),
-            "  # mem_alloc_pitch(width=10, height=2, element_size=4) => OK: no operation says "
-            "this\n"
-            "  # stream_create(flags=1) => OK: no operation says this\n"
-            "  # event_query(event=0x77) => CONTEXT_IS_DESTROYED: no operation says this\n");
+  std::array<std::byte, 1> byte = {};
+  EXPECT_FALSE(tracing_.memcpy_htod_async(
+      {.copy = {.destination = DeviceAddress(0x77), .source = byte}, .stream = {}}));
+  EXPECT_THAT(calls(), AllOf(HasSubstr("  # memcpy_htod_async("),
+                             EndsWith(" => INVALID_VALUE: no operation says this\n")));
   EXPECT_TRUE(
       std::holds_alternative<scenario::Scenario>(scenario::read_scenario(tracing_.text(), "t")));
 }
