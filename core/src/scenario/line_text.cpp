@@ -152,9 +152,21 @@ void print_line(std::string& out, const Call& call) {
   }
 }
 
+namespace {
+
+// As one word, whatever code has called it.
+void print_name(std::string& out, std::string_view name) {
+  constexpr auto is_part_of_word = [](char c) { return static_cast<unsigned char>(c) > 0x20; };
+  for (const char c : name.empty() ? std::string_view("unnamed") : name) {
+    out += is_part_of_word(c) ? c : '_';
+  }
+}
+
+}  // namespace
+
 void print_line(std::string& out, const Case& scenario_case) {
   out += "case ";
-  out += scenario_case.name;
+  print_name(out, scenario_case.name);
   if (scenario_case.start == Start::no_context) {
     out += " noctx";
   } else if (scenario_case.start == Start::nothing) {

@@ -142,6 +142,17 @@ TEST(Writer, PrintsCasesBuiltInCode) {
             "end\n");
 }
 
+TEST(Writer, MakesNamesOneWord) {
+  const auto first_line = [](const std::string& name) {
+    const std::string text = to_string(Case{.name = name});
+    EXPECT_TRUE(std::holds_alternative<Scenario>(read_scenario(text, "named"))) << text;
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(first_line("my test\nend"), "case my_test_end");
+  EXPECT_EQ(first_line("all/Sizes.Grow/3"), "case all/Sizes.Grow/3");
+  EXPECT_EQ(first_line(""), "case unnamed");
+}
+
 TEST(Writer, DropsASpellingThatNoLongerFits) {
   auto result = read_scenario("case  a\n  map r0 handle=h0 size=1u => OK\nend\n", "test");
   Scenario& scenario = std::get<Scenario>(result);

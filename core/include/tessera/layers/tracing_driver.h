@@ -19,7 +19,7 @@
 namespace tessera {
 
 struct TraceOptions {
-  std::string case_name = "trace";  // one word
+  std::string case_name = "trace";  // blanks are written `_`
   // What `u` stands for where the trace will be replayed; sizes that are multiples are written in
   // it. Zero: sizes are written in bytes, which is right everywhere.
   Bytes granule = {};
