@@ -231,13 +231,6 @@ class Places {
   std::uint64_t last_handle_made_ = 0;  // the call that made it
 };
 
-// What is refused of a copy while a context is current crashes without one, measured on an H200.
-Consequence consequence_of(const Finding& finding, Driver& driver) {
-  const auto current = driver.ctx_get_current();
-  const bool crashes = finding.call == Call::memcpy_dtod_async && current && current->is_null();
-  return crashes ? Consequence::crashes : rule_of(finding.rule).consequence;
-}
-
 // By operation. `has_no_meaning`: it is left out; `takes_memory_in_flight`: not from a kernel.
 struct Faults {
   std::vector<bool> has_no_meaning;
@@ -261,14 +254,15 @@ class Analysis {
     std::vector<bool> marks(program.ops.size());
     std::size_t at = 0;
     sim::SimDriver simulator(profile_, {.devices = devices_});
-    ValidatingDriver driver(&simulator, {.on_finding =
-                                             [&](const Finding& finding) {
-                                               marks[at] = marks[at] ||
-                                                           consequence_of(finding, simulator) ==
-                                                               consequence;
-                                             },
-                                         .portability = false,
-                                         .findings_max = 0});
+    ValidatingDriver driver(&simulator,
+                            {.on_finding =
+                                 [&](const Finding& finding) {
+                                   if (rule_of(finding.rule).consequence == consequence) {
+                                     marks[at] = true;
+                                   }
+                                 },
+                             .portability = false,
+                             .findings_max = 0});
     testing::ProgramRunner runner(driver, profile_.granularity_minimum);
     if (!runner.begin()) {
       return marks;

@@ -14,8 +14,9 @@ namespace tessera::tools {
 //   - calls on addresses that are neither the program's nor close to null, and copies and unmaps
 //     that end beyond 2^64: the driver has memory of its own there, at places that differ from
 //     process to process;
-//   - calls on an allocation that is gone, where another lies now, and questions where one lies in
-//     its block: the driver puts them where it likes;
+//   - calls on an allocation that is gone, and questions where one lies in its block: the driver
+//     puts them where it likes;
+//   - releases of a handle that is gone, once another was made: its number may be in use again;
 //   - hints of reservations: whether one is honoured hangs on where the driver has memory;
 //   - mappings, unmaps and access past the end of a reservation, where the driver may have memory
 //     of its own: on machines of several devices, and where it makes some while the program runs;

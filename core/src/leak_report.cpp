@@ -119,6 +119,12 @@ LeakReport leak_report_of(const LiveObjects& objects) {
   for (const auto& [begin, reservation] : objects.reservations_) {
     found.add(LeakKind::reservation, begin.value(), reservation.range.size(), 1, reservation.made);
   }
+  for (const auto& [context, entry] : objects.contexts_) {
+    found.add(LeakKind::context, context.value(), Bytes(), entry.references, entry.made);
+  }
+  if (objects.are_contexts_lost_) {
+    return found.sorted();
+  }
   for (const auto& [begin, allocation] : objects.allocations_) {
     found.add(LeakKind::allocation, begin.value(), allocation.range.size(), 1, allocation.made);
   }
@@ -127,9 +133,6 @@ LeakReport leak_report_of(const LiveObjects& objects) {
   }
   for (const auto& [event, entry] : objects.events_) {
     found.add(LeakKind::event, event.value(), Bytes(), 1, entry.made);
-  }
-  for (const auto& [context, entry] : objects.contexts_) {
-    found.add(LeakKind::context, context.value(), Bytes(), entry.references, entry.made);
   }
   return found.sorted();
 }

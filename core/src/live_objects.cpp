@@ -443,9 +443,12 @@ const LiveOrder* LiveObjects::stream(StreamHandle stream) const {
   return find_in(streams_, stream);
 }
 const LiveOrder* LiveObjects::event(EventHandle event) const { return find_in(events_, event); }
-ContextHandle LiveObjects::context_of(StreamHandle stream) const {
+std::optional<ContextHandle> LiveObjects::context_of(StreamHandle stream) const {
+  if (is_implicit(stream)) {
+    return current_context();
+  }
   const LiveOrder* found = this->stream(stream);
-  return found != nullptr ? found->context : current_context().value_or(ContextHandle());
+  return found == nullptr ? std::nullopt : std::optional(found->context);
 }
 
 }  // namespace tessera

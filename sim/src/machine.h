@@ -232,10 +232,8 @@ class Machine {
   // --- Contexts (machine_contexts.cpp) ---
   // The current context, usable.
   [[nodiscard]] Result<Context*> need_context();
-  // For calls that need no context: the current one, if there is one, is usable.
+  // For calls that may be made without a context: the current one, if there is one, is usable.
   [[nodiscard]] Status check_current();
-  // The device that the calls which need no context act for.
-  [[nodiscard]] DeviceOrdinal current_device();
   // What a new context takes from its device.
   [[nodiscard]] Result<ContextResources> resources_for(DeviceOrdinal device);
   void give_resources(ContextHandle context, ContextResources resources);
@@ -282,7 +280,8 @@ class Machine {
   [[nodiscard]] Result<DeviceAddress> allocate_host_memory(Bytes size, LegacyKind kind,
                                                            const Context& context);
   void free_legacy(SlabIndex allocation);
-  void free_legacy_of(ContextHandle context);
+  // What goes with a context that ends.
+  void free_legacy_of(const Context& context);
   void trim_pools();
   [[nodiscard]] std::unique_ptr<Backing> new_backing(Bytes size) const;
 

@@ -33,11 +33,6 @@ Result<Context*> Machine::need_context() {
   return context;
 }
 
-DeviceOrdinal Machine::current_device() {
-  const Context* context = contexts_.current();
-  return context != nullptr ? context->device : DeviceOrdinal();
-}
-
 Status Machine::check_current() {
   if (contexts_.current_handle().is_null()) {
     return {};
@@ -72,7 +67,7 @@ void Machine::give_resources(ContextHandle context, ContextResources resources) 
 
 void Machine::take_resources(const Context& context) {
   timeline_.drop_context(context.handle);
-  free_legacy_of(context.handle);
+  free_legacy_of(context);
   trim_pools();
   const auto found = resources_.find(context.handle);
   TESSERA_CHECK(found != resources_.end());

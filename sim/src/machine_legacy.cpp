@@ -98,10 +98,17 @@ void Machine::free_legacy(SlabIndex index) {
   }
 }
 
-void Machine::free_legacy_of(ContextHandle context) {
+void Machine::free_legacy_of(const Context& context) {
+  // A pool is the device's: its memory goes with the primary context alone, which is reset "with
+  // all resources associated with the device" [doc].
+  const auto goes = [&](const LegacyAllocation& allocation) {
+    return allocation.kind == LegacyKind::pool
+               ? context.is_primary && allocation.device == context.device
+               : allocation.context == context.handle;
+  };
   std::vector<SlabIndex> owned;
   for (const auto& [address, index] : legacy_by_address_) {
-    if (legacy_[index].context == context) {
+    if (goes(legacy_[index])) {
       owned.push_back(index);
     }
   }

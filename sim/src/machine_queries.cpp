@@ -18,11 +18,11 @@ Result<MemoryInfo> Machine::mem_get_info() {
 }
 
 Result<AddressRange> Machine::mem_get_address_range(DeviceAddress address) {
-  TESSERA_TRY(need_context());
+  TESSERA_TRY_ASSIGN(const Context* context, need_context());
   const auto block = space_.block_at(address);
   const bool is_mapping = block && block->kind == BlockKind::mapping;
   const bool is_reachable =
-      is_mapping && space_.mapping(block->index).access_of(current_device()) != AccessFlags::none;
+      is_mapping && space_.mapping(block->index).access_of(context->device) != AccessFlags::none;
   if (is_reachable && is_on_host(space_.mapping(block->index))) {
     // Only the size is told of host memory [h200].
     return AddressRange(DeviceAddress(), block->range.size());
@@ -64,8 +64,7 @@ Result<std::uint64_t> Machine::mapping_attribute(Mapping& mapping,
       return is_on_host(mapping) ? memory_type_host : memory_type_device;
     case PointerAttribute::device_pointer:
       if (flags == AccessFlags::none) {
-        return context != nullptr ? invalid(Reason::no_access, request.address.value())
-                                  : refuse(ErrorCode::invalid_context, Reason::no_current_context);
+        return invalid(Reason::no_access, request.address.value());
       }
       return request.address.value();
     case PointerAttribute::host_pointer:
@@ -119,9 +118,6 @@ Result<std::uint64_t> Machine::legacy_attribute(LegacyAllocation& allocation,
     case PointerAttribute::memory_type:
       return is_on_host ? memory_type_host : memory_type_device;
     case PointerAttribute::device_pointer:
-      if (contexts_.current() == nullptr) {
-        return refuse(ErrorCode::invalid_context, Reason::no_current_context);  // [h200]
-      }
       return request.address.value();
     case PointerAttribute::host_pointer:
       if (allocation.host_memory == nullptr) {
@@ -176,6 +172,10 @@ Result<std::uint64_t> Machine::pointer_get_attribute(const PointerAttributeReque
   const auto block = space_.block_at(request.address);
   if (!block || block->kind == BlockKind::driver) {
     return invalid(Reason::not_mapped, request.address.value());
+  }
+  // One that was destroyed is none here [h200].
+  if (request.attribute == PointerAttribute::device_pointer && contexts_.current() == nullptr) {
+    return refuse(ErrorCode::invalid_context, Reason::no_current_context);
   }
   return block->kind == BlockKind::mapping
              ? mapping_attribute(space_.mapping(block->index), request)

@@ -166,6 +166,19 @@ TEST_P(OtherAllocations, NeedNoContextInAStreamsOrder) {
   EXPECT_THAT(driver().stream_destroy(stream), is_ok());
 }
 
+TEST_P(OtherAllocations, OfAPoolOutliveContexts) {
+  if (!features().memory_pools) {
+    GTEST_SKIP() << "no pools here";
+  }
+  const ContextHandle context = must(driver().ctx_create({.device = DeviceOrdinal(0)}));
+  const StreamHandle stream = must(driver().stream_create(StreamFlags::non_blocking));
+  const DeviceAddress memory = must(driver().mem_alloc_async({.size = unit(), .stream = stream}));
+  EXPECT_THAT(driver().ctx_destroy(context), is_ok());
+  EXPECT_THAT(fill(memory, unit(), 4), is_ok());
+  expect_byte(memory, 4);
+  EXPECT_THAT(driver().mem_free(memory), is_ok());
+}
+
 TEST_P(OtherAllocations, AreNoneOfVirtualMemorys) {
   const DeviceAddress address = must(driver().mem_alloc(unit() * 2));
   const Memory memory(driver(), unit());

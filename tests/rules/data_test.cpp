@@ -27,6 +27,20 @@ TESSERA_KEEPS(copy_no_access) {
   must(m.allow(address, 1));
   must(m.put(address));
 }
+// The driver refuses it under a context, and crashes without one.
+Status copy_without_context(RuleMachine& m, DeviceAddress from) {
+  const DeviceAddress to = m.mapped(1);
+  const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+  must(m->ctx_set_current({}));
+  return m->memcpy_dtod_async(
+      {.copy = {.destination = to, .source = from, .size = 1_KiB}, .stream = stream});
+}
+TESSERA_BREAKS(copy_without_context) {
+  const DeviceAddress address = m.reserve(1);
+  m.fill(address, 1);
+  static_cast<void>(copy_without_context(m, address));
+}
+TESSERA_KEEPS(copy_without_context) { must(copy_without_context(m, m.mapped(1))); }
 TESSERA_BREAKS(copy_no_access_on_host) {
   const DeviceAddress address = m.reserve(1);
   must(m.map(address, 1, m.create(1, {.location = {.type = LocationType::host_numa}})));

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "rule_machine.h"
+#include "tessera/layers/ledger_driver.h"
 
 namespace tessera::rules {
 namespace {
@@ -151,6 +152,38 @@ TEST(Leaks, AreNotWhatWasLostWithTheContexts) {
   EXPECT_EQ(report.entries[0].kind, LeakKind::create_reference);
   EXPECT_EQ(report.entries[0].value, handle.value());
   EXPECT_EQ(report.entries[1].kind, LeakKind::context);
+}
+
+// What lies in a pool outlives the context in whose stream it was asked for, but not the primary
+// one.
+TEST(Leaks, AreOfPoolsUntilThePrimaryContextEnds) {
+  RuleMachine m(*sim::built_in_profile("h200"), ValidationMode::report);
+  const ContextHandle context = must(m->ctx_create({.device = device_0}));
+  const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+  const DeviceAddress memory = must(m->mem_alloc_async({.size = 1_MiB, .stream = stream}));
+  must(m->ctx_destroy(context));
+  const LeakReport report = m.driver().check_leaks();
+  ASSERT_EQ(report.entries.size(), 2U) << to_string(report);
+  EXPECT_EQ(report.entries[0].kind, LeakKind::allocation);
+  EXPECT_EQ(report.entries[0].value, memory.value());
+  must(m->device_primary_ctx_release(device_0));
+  EXPECT_TRUE(m.driver().check_leaks().is_empty());
+}
+
+// The books know it without validation, too, whichever call says it.
+TEST(Leaks, OfALedgerAreNotWhatWasLostWithTheContexts) {
+  sim::SimDriver simulator(*sim::built_in_profile("h200"));
+  LedgerDriver driver(&simulator);
+  must(driver.init(0));
+  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
+  must(driver.mem_alloc(1_MiB));
+  must(driver.stream_create(StreamFlags::blocking));
+  EXPECT_EQ(driver.ledger().leak_report().entries.size(), 3U);
+  must(driver.launch_touch({.address = DeviceAddress(4096), .touch = Touch::write}));
+  EXPECT_FALSE(driver.ctx_synchronize());
+  const LeakReport report = driver.ledger().leak_report();
+  ASSERT_EQ(report.entries.size(), 1U) << to_string(report);
+  EXPECT_EQ(report.entries[0].kind, LeakKind::context);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class Driver {
   // Whether `device` can map the memory of `peer`; a device is not its own peer.
   virtual Result<bool> device_can_access_peer(const PeerQuery& query) = 0;
 
-  // --- Contexts: the virtual memory calls need none; copies, kernels, mem_alloc, streams do ----
+  // --- Contexts: the virtual memory calls need none; most others do, as their headings say ------
 
   // Takes a reference to the device's primary context, made by the first; does not make it current.
   // ERRORS: invalid_device, out_of_memory (the context's own share of the device's memory).
@@ -164,8 +164,9 @@ class Driver {
   // any more. Null is harmless. ERRORS: invalid_value; context_is_destroyed (the current one is);
   // illegal_address (the contexts are lost).
   virtual Status mem_free(DeviceAddress address) = 0;
-  // In the stream's order, from the device's pool; usable in that stream at once. VALID: size > 0;
-  // size zero gives null [h200]. ERRORS: not_supported, out_of_memory.
+  // In the stream's order, from the device's pool; usable in that stream at once. It outlives the
+  // stream's context, unless that is the device's primary one [doc]. VALID: size > 0; size zero
+  // gives null [h200]. ERRORS: not_supported, out_of_memory.
   virtual Result<DeviceAddress> mem_alloc_async(const AllocAsyncRequest& request) = 0;
   // In the stream's order. VALID: from mem_alloc_async or mem_alloc; no work in other streams uses
   // it any more. ERRORS: invalid_value; not_supported (managed memory [h200]).
@@ -195,7 +196,7 @@ class Driver {
   // mapping over PCIe [h200]); operating_system (no descriptor left).
   virtual Result<int> mem_get_handle_for_address_range(const RangeHandleRequest& request) = 0;
 
-  // --- Data: need a current context whose device has the access; ranges may cross mappings ----
+  // --- Data: the device of the stream's context has the access; ranges may cross mappings -------
 
   // memset_d8 and memcpy_dtod are done in the default stream's order. memcpy_dtoh waits until it is
   // done. So does memcpy_htod from what mem_host_alloc gave; from other memory it returns when the
@@ -204,7 +205,8 @@ class Driver {
   // access, the CPU reads or writes that side, with the host's access; so it does between memory
   // that it reaches like the device, and of a little for an idle stream. The call waits then, but
   // for 2 MiB or less that the CPU reads for a device (tessera/host_copies.h) [h200]. Size zero
-  // does nothing. ERRORS: invalid_value (no access, or nothing there [h200]).
+  // does nothing. All need a current context. ERRORS: invalid_value (no access, or nothing there
+  // [h200]).
   virtual Status memcpy_htod(const MemcpyHtodRequest& request) = 0;
   virtual Status memcpy_dtoh(const MemcpyDtohRequest& request) = 0;
   virtual Status memcpy_dtod(const MemcpyDtodRequest& request) = 0;

@@ -48,6 +48,8 @@ struct LeakReport {
 [[nodiscard]] std::string to_string(const LeakReport& report);
 
 // A descriptor counts while the file that was exported is open under its number in this process.
+// Once a fault has lost the contexts, what can still be given back is left: no allocations, streams
+// and events, which went with them.
 [[nodiscard]] LeakReport leak_report_of(const LiveObjects& objects);
 
 }  // namespace tessera

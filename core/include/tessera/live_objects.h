@@ -124,7 +124,9 @@ enum class OtherMemory : std::uint8_t { device, pool, managed, host };
 struct LiveAllocation {
   AddressRange range;
   OtherMemory kind = OtherMemory::device;
-  ContextHandle context;  // null where it is not known
+  ContextHandle context = {};  // that it ends with; null where it is not known, and of pools
+  // Of pool memory: the device, with whose primary context it ends; nothing where it is not known.
+  std::optional<DeviceOrdinal> pool_device = {};
   MadeBy made;
 };
 
@@ -138,6 +140,12 @@ struct LiveContext {
   std::uint32_t references = 1;
   MadeBy made;
 };
+// Null and 1 (CU_STREAM_LEGACY) are the default stream, 2 (CU_STREAM_PER_THREAD) each thread's: the
+// current context's own.
+[[nodiscard]] constexpr bool is_implicit(StreamHandle stream) noexcept {
+  return stream.value() <= 2;
+}
+
 // A stream or an event.
 struct LiveOrder {
   ContextHandle context;
@@ -221,6 +229,8 @@ class LiveObjects {
   void remove_stream(StreamHandle stream, const MadeBy& ended);
   void add_event(EventHandle event, const LiveOrder& made);
   void remove_event(EventHandle event, const MadeBy& ended);
+  // A fault has lost all contexts: allocations, streams and events of theirs cannot be given back.
+  void lose_contexts() noexcept { are_contexts_lost_ = true; }
 
   // --- Questions: null where there is none ---
   [[nodiscard]] const LiveReservation* reservation_at(DeviceAddress address) const;
@@ -240,9 +250,8 @@ class LiveObjects {
   [[nodiscard]] const LiveContext* primary_of(DeviceOrdinal device) const;
   [[nodiscard]] const LiveOrder* stream(StreamHandle stream) const;
   [[nodiscard]] const LiveOrder* event(EventHandle event) const;
-  // Where a stream's work runs: for a default stream, and one that is not known, the current
-  // context; null if that is not known.
-  [[nodiscard]] ContextHandle context_of(StreamHandle stream) const;
+  // Where a stream's work runs: for a default stream the current context. Nothing: not known.
+  [[nodiscard]] std::optional<ContextHandle> context_of(StreamHandle stream) const;
   // The last one that ended, of those remembered; of ranges, the one with `value` inside.
   [[nodiscard]] const DeadObject* dead(DeadKind kind, std::uint64_t value) const;
 
@@ -318,6 +327,7 @@ class LiveObjects {
   std::unordered_map<std::thread::id, std::vector<ContextHandle>> current_;
   std::unordered_map<StreamHandle, LiveOrder> streams_;
   std::unordered_map<EventHandle, LiveOrder> events_;
+  bool are_contexts_lost_ = false;
   std::array<DeadObject, 256> dead_ = {};
   std::size_t next_dead_ = 0;
 };

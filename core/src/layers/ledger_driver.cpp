@@ -10,7 +10,11 @@ LedgerDriver::~LedgerDriver() = default;
 template <Call call, class Request, class Forward>
 std::invoke_result_t<Forward> LedgerDriver::around(const Request& request, Forward forward) {
   if constexpr (!layers::is_recorded<call>) {
-    return forward();
+    auto answer = forward();
+    if (!answer) [[unlikely]] {
+      layers::note_loss(*ledger_.lock(), answer.error());
+    }
+    return answer;
   } else {
     const CallSite site = announced_call_site();
     Ledger::Locked objects = ledger_.lock();
@@ -26,8 +30,11 @@ std::invoke_result_t<Forward> LedgerDriver::around(const Request& request, Forwa
     if constexpr (layers::may_wait(call)) {
       objects.lock();
     }
-    if (!answer && taken) {
-      objects->add_allocation(*taken);
+    if (!answer) {
+      layers::note_loss(*objects, answer.error());
+      if (taken) {
+        objects->add_allocation(*taken);
+      }
     }
     layers::record(layers::CallTag<call>(), *objects, made, request, answer);
     return answer;

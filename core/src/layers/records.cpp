@@ -8,11 +8,11 @@ DeviceAddress address_of(const std::byte* memory) noexcept {
 }
 
 void add_allocation(LiveObjects& objects, DeviceAddress address, Bytes size, OtherMemory kind,
-                    const MadeBy& made, StreamHandle stream = {}) {
+                    const MadeBy& made) {
   if (!address.is_null()) {
     objects.add_allocation({.range = AddressRange(address, size),
                             .kind = kind,
-                            .context = objects.context_of(stream),
+                            .context = objects.current_context().value_or(ContextHandle()),
                             .made = made});
   }
 }
@@ -151,9 +151,16 @@ TESSERA_RECORD(mem_alloc_managed) {
   }
 }
 TESSERA_RECORD(mem_alloc_async) {
-  if (answer) {
-    add_allocation(objects, *answer, request.size, OtherMemory::pool, made, request.stream);
+  if (!answer || answer->is_null()) {
+    return;
   }
+  const auto context = objects.context_of(request.stream);
+  const LiveContext* runs_in = context ? objects.context(*context) : nullptr;
+  objects.add_allocation(
+      {.range = AddressRange(*answer, request.size),
+       .kind = OtherMemory::pool,
+       .pool_device = runs_in != nullptr ? std::optional(runs_in->device) : std::nullopt,
+       .made = made});
 }
 TESSERA_RECORD(mem_host_alloc) {
   if (answer) {

@@ -92,6 +92,13 @@ TESSERA_RECORD(multicast_unbind);
                                                      const MadeBy& ended, DeviceAddress address);
 
 // Whether a call can change the books.
+// Whatever the call: its error may say that a fault has lost the contexts.
+inline void note_loss(LiveObjects& objects, const Error& error) noexcept {
+  if (means_contexts_lost(error.code) && error.origin != Origin::injected) {
+    objects.lose_contexts();
+  }
+}
+
 template <Call call>
 inline constexpr bool is_recorded =
     ends_allocation(call) ||

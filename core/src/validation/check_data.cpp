@@ -24,6 +24,15 @@ bool is_still_current(Inspection& look, StreamHandle stream) {
   return !is_implicit(stream) || look.facts.current_context() == look.objects.current_context();
 }
 
+// Whether the real driver ends the process where it refuses such a copy under a current context.
+bool crashes_for_want_of_context(Inspection& look) {
+  if (look.by.call != Call::memcpy_dtod_async) {
+    return false;
+  }
+  const auto current = look.facts.current_context();
+  return current && current->is_null();
+}
+
 bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress at,
                    AccessFlags needed, StreamHandle stream) {
   const bool is_kernel = look.by.call == Call::launch_touch;
@@ -37,6 +46,9 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
   if (!device || mapping.is_unknown(*device) || allows(mapping.access_of(*device), needed) ||
       !is_still_current(look, stream)) {
     return true;
+  }
+  if (crashes_for_want_of_context(look)) {
+    return look.report(RuleId::copy_without_context, {at.value()}, mapping.made);
   }
   return look.report(is_kernel ? RuleId::launch_no_access : RuleId::copy_no_access,
                      {at.value(), number(device->value()), number_of(mapping.access_of(*device))},
@@ -61,6 +73,9 @@ bool check_nothing_there(Inspection& look, AddressRange range, DeviceAddress at)
   const MadeBy ended = gone != nullptr ? gone->ended : MadeBy();
   if (is_launch) {
     return look.report(RuleId::launch_not_mapped, {at.value()}, ended);
+  }
+  if (crashes_for_want_of_context(look)) {
+    return look.report(RuleId::copy_without_context, {at.value()}, ended);
   }
   const bool is_copy = look.by.call != Call::mem_get_handle_for_address_range;
   return look.report(is_copy ? RuleId::copy_not_mapped : RuleId::range_handle_not_mapped,
@@ -115,6 +130,17 @@ bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream
                 reservation->made);
   }
   return !touched.is_by_cpu || check_for_cpu(look, *range, touched.needed);
+}
+
+bool is_in_current_context(Inspection& look, StreamHandle stream) {
+  const LiveOrder* made = look.objects.stream(stream);
+  const auto current = look.objects.current_context();
+  if (made == nullptr || made->context.is_null() || !current || *current == made->context ||
+      look.objects.context(*current) == nullptr || look.facts.current_context() != current) {
+    return true;
+  }
+  return look.report(RuleId::launch_in_other_context,
+                     {stream.value(), made->context.value(), current->value()}, made->made);
 }
 
 Touched written(DeviceAddress address, Bytes size) {
@@ -183,7 +209,8 @@ std::optional<DeviceAddress> first_unknown(const Inspection& look, AddressRange 
 
 // What lies where the layer knows nothing, the driver knows; and who has access, where the layer
 // does not know that.
-void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer) {
+void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer,
+                  StreamHandle stream = {}) {
   const auto range = AddressRange::make(address, size);
   if (answer.error().code != ErrorCode::invalid_value || !range) {
     return;
@@ -194,7 +221,7 @@ void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Sta
   }
   // No mapping: a fill of what another device's mem_alloc gave.
   const LiveMapping* mapping = look.objects.mapping_at(address);
-  const auto context = look.objects.current_context();
+  const auto context = look.context_of(stream);
   const DeviceOrdinal device =
       context ? look.device_of(*context).value_or(DeviceOrdinal()) : DeviceOrdinal();
   const AccessFlags access = mapping != nullptr ? mapping->access_of(device) : AccessFlags::none;
@@ -234,12 +261,7 @@ TESSERA_CHECK_CALL(launch_touch) {
   if (!stream_is_live(look, request.stream)) {
     return;
   }
-  const LiveOrder* stream = look.objects.stream(request.stream);
-  const auto current = look.objects.current_context();
-  if (stream != nullptr && !stream->context.is_null() && current && *current != stream->context &&
-      look.facts.current_context() == current) {
-    look.report(RuleId::launch_in_other_context,
-                {request.stream.value(), stream->context.value(), current->value()}, stream->made);
+  if (!is_in_current_context(look, request.stream)) {
     return;
   }
   const bool is_write = request.touch == Touch::write;
@@ -260,16 +282,18 @@ TESSERA_CHECK_ANSWER(memcpy_dtoh) {
 TESSERA_CHECK_ANSWER(memcpy_dtod) { check_copied(look, request.destination, request.size, answer); }
 TESSERA_CHECK_ANSWER(memset_d8) { check_copied(look, request.destination, request.size, answer); }
 TESSERA_CHECK_ANSWER(memcpy_htod_async) {
-  check_copied(look, request.copy.destination, Bytes(request.copy.source.size()), answer);
+  check_copied(look, request.copy.destination, Bytes(request.copy.source.size()), answer,
+               request.stream);
 }
 TESSERA_CHECK_ANSWER(memcpy_dtoh_async) {
-  check_copied(look, request.copy.source, Bytes(request.copy.destination.size()), answer);
+  check_copied(look, request.copy.source, Bytes(request.copy.destination.size()), answer,
+               request.stream);
 }
 TESSERA_CHECK_ANSWER(memcpy_dtod_async) {
-  check_copied(look, request.copy.destination, request.copy.size, answer);
+  check_copied(look, request.copy.destination, request.copy.size, answer, request.stream);
 }
 TESSERA_CHECK_ANSWER(memset_d8_async) {
-  check_copied(look, request.set.destination, request.set.size, answer);
+  check_copied(look, request.set.destination, request.set.size, answer, request.stream);
 }
 
 TESSERA_CHECK_CALL(mem_get_handle_for_address_range) {

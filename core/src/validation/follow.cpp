@@ -7,10 +7,16 @@
 namespace tessera::validation {
 namespace {
 
+// Where a stream's work runs; of a stream that is not known, the current context is taken for it.
+ContextHandle runs_in(const LiveObjects& objects, StreamHandle stream) {
+  const auto context = objects.context_of(stream);
+  return (context ? context : objects.current_context()).value_or(ContextHandle());
+}
+
 void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, StreamHandle stream,
            DeviceAddress address, Bytes size) {
   if (const auto range = AddressRange::make(address, size)) {
-    work.enqueue(objects.context_of(stream), stream, *range, by);
+    work.enqueue(runs_in(objects, stream), stream, *range, by);
   }
 }
 
@@ -18,7 +24,7 @@ void queue(const LiveObjects& objects, WorkTracker& work, const MadeBy& by, Stre
 // waited for the CPU to write is what one driver does, and no proof.
 void queue_copied(const LiveObjects& objects, WorkTracker& work, const MadeBy& by,
                   StreamHandle stream, DeviceAddress address, Bytes size) {
-  const ContextHandle context = objects.context_of(stream);
+  const ContextHandle context = runs_in(objects, stream);
   const auto side = AddressRange::make(address, size);
   if (side && cpu_reach(objects, *side, context) != CpuReach::alone) {
     work.enqueue(context, stream, *side, by);
@@ -50,7 +56,7 @@ WorkTracker::Clock proof_of_free(const LiveObjects& objects, const WorkTracker& 
 TESSERA_FOLLOW(stream_create) {
   static_cast<void>(by);
   if (answer) {
-    work.add_stream(*answer, objects.context_of(StreamHandle()),
+    work.add_stream(*answer, runs_in(objects, StreamHandle()),
                     request != StreamFlags::non_blocking);
   }
 }
@@ -64,13 +70,13 @@ TESSERA_FOLLOW(stream_destroy) {
 TESSERA_FOLLOW(stream_wait_event) {
   static_cast<void>(by);
   if (answer) {
-    work.wait(objects.context_of(request.stream), request.stream, request.event);
+    work.wait(runs_in(objects, request.stream), request.stream, request.event);
   }
 }
 TESSERA_FOLLOW(event_record) {
   static_cast<void>(by);
   if (answer) {
-    work.record(request.event, objects.context_of(request.stream), request.stream);
+    work.record(request.event, runs_in(objects, request.stream), request.stream);
   }
 }
 TESSERA_FOLLOW(event_destroy) {

@@ -73,11 +73,7 @@ std::optional<DeviceOrdinal> Inspection::device_of(ContextHandle context) const 
 }
 
 std::optional<ContextHandle> Inspection::context_of(StreamHandle stream) const {
-  if (is_implicit(stream)) {
-    return objects.current_context();
-  }
-  const LiveOrder* found = objects.stream(stream);
-  return found == nullptr ? std::nullopt : std::optional(found->context);
+  return objects.context_of(stream);
 }
 
 }  // namespace tessera::validation

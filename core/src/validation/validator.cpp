@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace tessera {
-namespace {
-
-// What nobody can give back once the contexts are lost.
-bool is_lost(LeakKind kind) noexcept {
-  return kind == LeakKind::allocation || kind == LeakKind::stream || kind == LeakKind::event;
-}
-
-}  // namespace
 
 Validator::Validator(Driver& target, ValidationOptions options)
     : options_(std::move(options)), facts_(target) {
@@ -76,6 +68,10 @@ void Validator::know_current_context(LiveObjects& objects, validation::Inspectio
   if (known && is_usable(*known)) {
     return;
   }
+  // None may be current, and none known of is likely none: nothing is asked on each such call.
+  if (!known && need == validation::ContextNeed::not_destroyed) {
+    return;
+  }
   const auto current = facts_.current_context();
   if (!current) {
     return;
@@ -97,9 +93,6 @@ LeakReport Validator::check_leaks() {
   {
     Ledger::Locked objects = ledger_.lock();
     report = leak_report_of(*objects);
-    if (are_contexts_lost_) {
-      std::erase_if(report.entries, [](const LeakEntry& entry) { return is_lost(entry.kind); });
-    }
     for (const LeakEntry& entry : report.entries) {
       // In the order of LeakKind.
       const auto first = static_cast<std::uint16_t>(RuleId::leak_create_reference);

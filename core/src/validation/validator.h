@@ -48,7 +48,6 @@ class Validator {
   // The rest is under the ledger's lock.
   validation::WorkTracker work_;
   validation::Facts facts_;
-  bool are_contexts_lost_ = false;
   std::uint64_t calls_ = 0;
   std::uint64_t finding_count_ = 0;
   std::vector<Finding> findings_;
@@ -123,7 +122,7 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
     work_.prove(proof);
   } else if (means_contexts_lost(answer.error().code)) {
     work_.forget_all();
-    are_contexts_lost_ = are_contexts_lost_ || answer.error().origin != Origin::injected;
+    layers::note_loss(*objects, answer.error());
   }
   validation::follow(tag, *objects, work_, by, request, answer);
   // What was refused for what it asks for did nothing at all.

@@ -19,12 +19,6 @@
 
 namespace tessera::validation {
 
-// Null and 1 (CU_STREAM_LEGACY) are the default stream, 2 (CU_STREAM_PER_THREAD) each thread's: the
-// current context's own.
-[[nodiscard]] constexpr bool is_implicit(StreamHandle stream) noexcept {
-  return stream.value() <= 2;
-}
-
 struct PendingWork {
   AddressRange range;
   std::size_t stream = 0;

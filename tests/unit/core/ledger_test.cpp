@@ -380,6 +380,20 @@ TEST(LiveObjects, KnowsWhatABindingHolds) {
   EXPECT_TRUE(leak_report_of(objects).is_empty());
 }
 
+TEST(LiveObjects, KnowWhereAStreamsWorkRuns) {
+  constexpr ContextHandle first(0xc1);
+  constexpr ContextHandle second(0xc2);
+  constexpr StreamHandle stream(0x51);
+  LiveObjects objects;
+  EXPECT_FALSE(objects.context_of({}).has_value());
+  objects.push_context(first);
+  objects.add_stream(stream, {.context = first, .flags = 0, .made = by(1)});
+  objects.set_current(second);
+  EXPECT_EQ(objects.context_of(stream), first);
+  EXPECT_EQ(objects.context_of({}), second);
+  EXPECT_FALSE(objects.context_of(StreamHandle(0x52)).has_value());
+}
+
 TEST(Ledger, WalksARangeMappingByMapping) {
   Ledger ledger;
   {
