@@ -91,7 +91,6 @@ TESSERA_RECORD(multicast_unbind);
 [[nodiscard]] std::optional<LiveAllocation> take_out(Call call, LiveObjects& objects,
                                                      const MadeBy& ended, DeviceAddress address);
 
-// Whether a call can change the books.
 // Whatever the call: its error may say that a fault has lost the contexts.
 inline void note_loss(LiveObjects& objects, const Error& error) noexcept {
   if (means_contexts_lost(error.code) && error.origin != Origin::injected) {
@@ -99,6 +98,7 @@ inline void note_loss(LiveObjects& objects, const Error& error) noexcept {
   }
 }
 
+// Whether a call can change the books.
 template <Call call>
 inline constexpr bool is_recorded =
     ends_allocation(call) ||
