@@ -80,8 +80,7 @@ void TraceRecorder::record(Tag<Call::device_can_access_peer>, const PeerQuery& q
 // again, unless the program's next call makes the new one current.
 void TraceRecorder::record(Tag<Call::device_primary_ctx_retain>, const DeviceOrdinal& device,
                            const Result<ContextHandle>& result) {
-  add(scenario::ContextRetain{.device = device_key(device)},
-      result ? Answer() : Answer(result.error()));
+  add(scenario::ContextRetain{.device = device_key(device)}, answer_of(result));
   if (!result || device.value() < 0) {
     return;
   }
@@ -121,7 +120,7 @@ void TraceRecorder::record(Tag<Call::ctx_create>, const ContextCreateRequest& re
     names_.name_context(*result, symbol);
   }
   add(scenario::ContextCreate{.result = symbol, .device = device_key(request.device)},
-      result ? Answer() : Answer(result.error()));
+      answer_of(result));
 }
 
 void TraceRecorder::record(Tag<Call::ctx_destroy>, const ContextHandle& context,

@@ -48,16 +48,12 @@ DeviceAddress part_of(DeviceAddress address, std::size_t offset) {
   return checked_add(address, Bytes(offset)).value_or(address);
 }
 
-Answer alloc_answer(const Result<DeviceAddress>& result) {
-  return result ? Answer() : Answer(result.error());
-}
-
 }  // namespace
 
 void TraceRecorder::record(Tag<Call::mem_alloc>, const Bytes& size,
                            const Result<DeviceAddress>& result) {
   const Symbol symbol = names_.next(SymbolKind::pointer);
-  Answer answer = alloc_answer(result);
+  Answer answer = answer_of(result);
   if (result) {
     answer.add("aligned", alignment_of(result->value(), scenario::shown_alignment_max));
     names_.name_range(*result, size, symbol);
@@ -77,7 +73,7 @@ void TraceRecorder::record(Tag<Call::mem_alloc_managed>, const AllocManagedReque
     names_.name_range(*result, request.size, symbol);
   }
   add(scenario::Managed{.result = symbol, .size = scenario::Operand(request.size)},
-      alloc_answer(result));
+      answer_of(result));
 }
 
 void TraceRecorder::record(Tag<Call::mem_host_alloc>, const HostAllocRequest& request,
@@ -93,7 +89,7 @@ void TraceRecorder::record(Tag<Call::mem_host_alloc>, const HostAllocRequest& re
                       true);
   }
   add(scenario::HostAlloc{.result = symbol, .size = scenario::Operand(request.size)},
-      result ? Answer() : Answer(result.error()));
+      answer_of(result));
 }
 
 // `free` is mem_free_host for what `hostalloc` gave, and mem_free for all else.
@@ -156,7 +152,7 @@ void TraceRecorder::record(Tag<Call::mem_get_handle_for_address_range>,
   }
   add(scenario::DmaBuf{.address = names_.address(request.address),
                        .size = names_.size(request.size)},
-      result ? Answer() : Answer(result.error()));
+      answer_of(result));
 }
 
 void TraceRecorder::record(Tag<Call::memcpy_htod>, const MemcpyHtodRequest& request,

@@ -17,11 +17,6 @@ std::optional<T> unless(T value, T usual) {
   return value == usual ? std::nullopt : std::optional(value);
 }
 
-template <class T>
-Answer answer_of_result(const Result<T>& result) {
-  return result ? Answer() : Answer(result.error());
-}
-
 Pointer pointer_of(NullPointers set, NullPointers which) {
   return has_any(set, which) ? Pointer::null : Pointer::given;
 }
@@ -65,7 +60,7 @@ void TraceRecorder::record(Tag<Call::mem_address_reserve>, const ReserveRequest&
   if (!request.hint.is_null()) {
     operation.hint = names_.address(request.hint);
   }
-  Answer answer = answer_of_result(result);
+  Answer answer = answer_of(result);
   if (result) {
     answer.add("aligned", alignment_of(result->value(), request.alignment.is_zero()
                                                             ? scenario::shown_alignment_max
@@ -103,7 +98,7 @@ void TraceRecorder::record(Tag<Call::mem_create>, const CreateRequest& request,
                        .properties_pointer =
                            pointer_of(request.null_pointers, NullPointers::properties),
                        .out = pointer_of(request.null_pointers, NullPointers::output)},
-      answer_of_result(result));
+      answer_of(result));
   if (result) {
     names_.name_created(*result, symbol);
     if (properties.location.type != LocationType::device) {
@@ -123,7 +118,7 @@ void TraceRecorder::record(Tag<Call::mem_release>, const AllocationHandle& handl
 void TraceRecorder::record(Tag<Call::mem_get_allocation_properties_from_handle>,
                            const PropertiesRequest& request,
                            const Result<AllocationProperties>& result) {
-  Answer answer = answer_of_result(result);
+  Answer answer = answer_of(result);
   if (result) {
     answer.add("type", number(result->type))
         .add("loc", number(result->location.type))
@@ -141,7 +136,7 @@ void TraceRecorder::record(Tag<Call::mem_get_allocation_properties_from_handle>,
 void TraceRecorder::record(Tag<Call::mem_retain_allocation_handle>, const DeviceAddress& address,
                            const Result<AllocationHandle>& result) {
   const Symbol symbol = names_.next(SymbolKind::handle);
-  Answer answer = answer_of_result(result);
+  Answer answer = answer_of(result);
   if (result) {
     const auto first = names_.name_retained(*result, symbol);
     answer.add("same", first ? to_string(*first) : "none");
@@ -160,7 +155,7 @@ void TraceRecorder::record(Tag<Call::mem_export_to_shareable_handle>, const Expo
                        .type = unless(request.type, HandleTypes::posix_file_descriptor),
                        .flags = unless<std::uint64_t>(request.flags, 0),
                        .out = pointer_of(request.null_pointers, NullPointers::output)},
-      answer_of_result(result));
+      answer_of(result));
   if (result && result->type != HandleTypes::fabric) {
     names_.name_exported(*result, symbol);
     written_by_others();
@@ -175,7 +170,7 @@ void TraceRecorder::record(Tag<Call::mem_import_from_shareable_handle>,
     return;
   }
   const Symbol symbol = names_.next(SymbolKind::handle);
-  Answer answer = answer_of_result(result);
+  Answer answer = answer_of(result);
   if (result) {
     const auto first = names_.name_imported(*result, symbol);
     answer.add("same", first ? to_string(*first) : "none");

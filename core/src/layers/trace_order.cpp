@@ -16,11 +16,6 @@ std::optional<std::uint32_t> unless_zero(std::uint32_t flags) {
   return flags == 0 ? std::nullopt : std::optional(flags);
 }
 
-template <class T>
-Answer answer_to(const Result<T>& result) {
-  return result ? Answer() : Answer(result.error());
-}
-
 }  // namespace
 
 // --- Streams and events ---
@@ -41,7 +36,7 @@ void TraceRecorder::record(Tag<Call::stream_create>, const StreamFlags& flags,
   }
   add(scenario::StreamCreate{.result = symbol,
                              .flags = unless_zero(static_cast<std::uint32_t>(flags))},
-      answer_to(result));
+      answer_of(result));
 }
 
 void TraceRecorder::record(Tag<Call::stream_destroy>, const StreamHandle& stream,
@@ -70,7 +65,7 @@ void TraceRecorder::record(Tag<Call::event_create>, const EventFlags& flags,
   }
   add(scenario::EventCreate{.result = symbol,
                             .flags = unless_zero(static_cast<std::uint32_t>(flags))},
-      answer_to(result));
+      answer_of(result));
 }
 
 void TraceRecorder::record(Tag<Call::event_record>, const EventRecordRequest& request,
@@ -128,7 +123,7 @@ void TraceRecorder::record(Tag<Call::mem_alloc_async>, const AllocAsyncRequest& 
   add(scenario::AllocAsync{.result = symbol,
                            .size = Operand(request.size),
                            .stream = unless_default(request.stream)},
-      answer_to(result));
+      answer_of(result));
 }
 
 void TraceRecorder::record(Tag<Call::mem_free_async>, const FreeAsyncRequest& request,
@@ -179,7 +174,7 @@ void TraceRecorder::record(Tag<Call::multicast_create>, const MulticastPropertie
   add(scenario::MulticastCreate{.result = symbol,
                                 .devices = properties.device_count,
                                 .size = names_.size(properties.size)},
-      answer_to(result));
+      answer_of(result));
 }
 
 void TraceRecorder::record(Tag<Call::multicast_add_device>,

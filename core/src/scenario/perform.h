@@ -87,7 +87,10 @@ Answer perform(CaseState& state, const MulticastBind& operation);
 Answer perform(CaseState& state, const MulticastUnbind& operation);
 
 // OK, or the error.
-inline Answer answer_of(const Status& status) { return status ? Answer() : Answer(status.error()); }
+template <class T>
+Answer answer_of(const Result<T>& result) {
+  return result ? Answer() : Answer(result.error());
+}
 
 // How an attribute's value is shown: addresses move, and identifiers mean nothing by themselves.
 Answer show_attribute(PointerAttribute which, std::uint64_t value, std::uint64_t address);

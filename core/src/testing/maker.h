@@ -81,6 +81,9 @@ class ProgramGenerator::Maker {
   void unmap(std::uint8_t reservation, int at, std::int16_t granules);
   void grant(std::uint8_t reservation, int at, std::int16_t granules, std::int8_t device = 0,
              std::uint8_t flags = 3);
+  // One granule of memory, mapped and with access.
+  std::uint8_t reserve_accessible();
+  std::uint8_t create_stream();  // of either kind
   // Two granules, the first of memory on the host, the second of the device; each with access for
   // its own side only.
   std::uint8_t reserve_with_host_memory(bool may_write);

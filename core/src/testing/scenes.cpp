@@ -317,6 +317,21 @@ void ProgramGenerator::Maker::lose_rdma_mapping() {
   map(addresses, 3, 1, memory);
 }
 
+std::uint8_t ProgramGenerator::Maker::reserve_accessible() {
+  const std::uint8_t addresses = reserve(1);
+  map(addresses, 0, 1, create(1));
+  grant(addresses, 0, 1);
+  return addresses;
+}
+
+std::uint8_t ProgramGenerator::Maker::create_stream() {
+  const std::uint8_t stream = vacant(SlotKind::stream);
+  add({.kind = OpKind::stream_create,
+       .result = stream,
+       .choice = static_cast<std::uint8_t>(choices_.below(2))});
+  return stream;
+}
+
 std::uint8_t ProgramGenerator::Maker::reserve_with_host_memory(bool may_write) {
   constexpr auto host_numa = static_cast<std::uint8_t>(LocationType::host_numa);
   constexpr auto host = static_cast<std::uint8_t>(LocationType::host);
@@ -402,9 +417,7 @@ void ProgramGenerator::Maker::end_contexts() {
 
 // A context that ends waits for all work of the process.
 void ProgramGenerator::Maker::end_context_under_work() {
-  const std::uint8_t addresses = reserve(1);
-  map(addresses, 0, 1, create(1));
-  grant(addresses, 0, 1);
+  const std::uint8_t addresses = reserve_accessible();
   const std::uint8_t context = vacant(SlotKind::context);
   add({.kind = OpKind::ctx_create, .result = context});
   const bool is_others_work = choices_.chance(50);
@@ -429,13 +442,8 @@ void ProgramGenerator::Maker::end_context_under_work() {
 }
 
 void ProgramGenerator::Maker::order_streams() {
-  const std::uint8_t addresses = reserve(1);
-  map(addresses, 0, 1, create(1));
-  grant(addresses, 0, 1);
-  const std::uint8_t stream = vacant(SlotKind::stream);
-  add({.kind = OpKind::stream_create,
-       .result = stream,
-       .choice = static_cast<std::uint8_t>(choices_.below(2))});
+  const std::uint8_t addresses = reserve_accessible();
+  const std::uint8_t stream = create_stream();
   const std::uint8_t event = vacant(SlotKind::event);
   add({.kind = OpKind::event_create, .result = event});
   add({.kind = OpKind::launch,
@@ -458,13 +466,8 @@ void ProgramGenerator::Maker::order_streams() {
 
 // Work in a stream while another context is current, or none.
 void ProgramGenerator::Maker::leave_stream_behind() {
-  const std::uint8_t addresses = reserve(1);
-  map(addresses, 0, 1, create(1));
-  grant(addresses, 0, 1);
-  const std::uint8_t stream = vacant(SlotKind::stream);
-  add({.kind = OpKind::stream_create,
-       .result = stream,
-       .choice = static_cast<std::uint8_t>(choices_.below(2))});
+  const std::uint8_t addresses = reserve_accessible();
+  const std::uint8_t stream = create_stream();
   if (choices_.chance(50)) {
     add({.kind = OpKind::ctx_none});
   } else {
