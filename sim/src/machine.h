@@ -327,13 +327,16 @@ class Machine {
     Toucher toucher;
   };
   // Checks the accesses, of which kernels have none, then queues `work(context)`, which may find
-  // them gone when it runs: a failure there loses the context.
+  // them gone when it runs: a failure there loses the context, which is the stream's.
   template <class Work>
-  Status enqueue(StreamHandle stream, std::uint64_t duration,
+  Status enqueue(const Context& context, StreamHandle stream, std::uint64_t duration,
                  std::initializer_list<Access> accesses, Work work);
-  [[nodiscard]] Result<CopiedByCpu> copiers(const MemcpyDtodAsyncRequest& request);
+  // The stream's context; a copy looks at the current one, too, if there is one [h200].
+  [[nodiscard]] Result<const Context*> need_stream_for_copy(StreamHandle stream);
+  [[nodiscard]] CopiedByCpu copiers(const Context& context,
+                                    const MemcpyDtodAsyncRequest& request) const;
   // Of copies between host memory of the program's own and a range: who copies the range.
-  [[nodiscard]] Result<Toucher> copier(StreamHandle stream, DeviceAddress address, Bytes size);
+  [[nodiscard]] Toucher copier(const Context& context, DeviceAddress address, Bytes size) const;
   // Until what is in the stream is done, which is there.
   Status wait_for_stream(StreamHandle stream);
 

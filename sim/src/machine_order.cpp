@@ -7,7 +7,7 @@ namespace tessera::sim {
 
 Result<Context*> Machine::need_stream(StreamHandle stream) {
   // A created stream knows its context: none need be current [h200].
-  if (Timeline::is_implicit(stream)) {
+  if (is_implicit(stream)) {
     return need_context();
   }
   Context* context = contexts_.find(timeline_.stream_context(ContextHandle(), stream));
@@ -47,7 +47,7 @@ Result<StreamHandle> Machine::stream_create(StreamFlags flags) {
 }
 
 Status Machine::stream_destroy(StreamHandle stream) {
-  if (Timeline::is_implicit(stream)) {
+  if (is_implicit(stream)) {
     return refuse(ErrorCode::invalid_handle, Reason::default_stream_not_destroyable,
                   stream.value());
   }

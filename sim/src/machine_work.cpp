@@ -6,17 +6,16 @@
 
 namespace tessera::sim {
 template <class Work>
-Status Machine::enqueue(StreamHandle stream, std::uint64_t duration,
+Status Machine::enqueue(const Context& context, StreamHandle stream, std::uint64_t duration,
                         std::initializer_list<Access> accesses, Work work) {
-  TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
   if (profile_.quirks.copies_check_access) {
     for (const Access& access : accesses) {
-      TESSERA_TRY(resolve(*context, access.address, access.size, access.needed, access.toucher));
+      TESSERA_TRY(resolve(context, access.address, access.size, access.needed, access.toucher));
     }
   }
   const bool is_kernel = accesses.size() == 0;
-  timeline_.enqueue(context->handle, stream, duration,
-                    [this, handle = context->handle, work = std::move(work),
+  timeline_.enqueue(context.handle, stream, duration,
+                    [this, handle = context.handle, work = std::move(work),
                      spares_heap = is_kernel || profile_.quirks.copies_check_access] {
                       // Work ends with its context, and with all contexts.
                       const Context* runs_in = contexts_.find(handle);
@@ -34,22 +33,24 @@ Status Machine::enqueue(StreamHandle stream, std::uint64_t duration,
   return {};
 }
 
-Result<Toucher> Machine::copier(StreamHandle stream, DeviceAddress address, Bytes size) {
+Result<const Context*> Machine::need_stream_for_copy(StreamHandle stream) {
   TESSERA_TRY(check_current());
   TESSERA_TRY_ASSIGN(const Context* context, need_stream(stream));
-  return copier_of(cpu_reach(*context, address, size) != CpuReach::none);
+  return context;
 }
 
-Result<CopiedByCpu> Machine::copiers(const MemcpyDtodAsyncRequest& request) {
-  TESSERA_TRY(check_current());
-  TESSERA_TRY_ASSIGN(const Context* context, need_stream(request.stream));
+Toucher Machine::copier(const Context& context, DeviceAddress address, Bytes size) const {
+  return copier_of(cpu_reach(context, address, size) != CpuReach::none);
+}
+
+CopiedByCpu Machine::copiers(const Context& context, const MemcpyDtodAsyncRequest& request) const {
   const MemcpyDtodRequest& copy = request.copy;
-  const bool is_idle = timeline_.free_at(context->handle, request.stream) <= timeline_.now();
+  const bool is_idle = timeline_.free_at(context.handle, request.stream) <= timeline_.now();
   const auto block = space_.block_at(copy.destination);
   const bool is_to_managed = block && block->kind == BlockKind::legacy &&
                              legacy_[block->index].kind == LegacyKind::managed;
-  return copied_by_cpu(cpu_reach(*context, copy.destination, copy.size),
-                       cpu_reach(*context, copy.source, copy.size),
+  return copied_by_cpu(cpu_reach(context, copy.destination, copy.size),
+                       cpu_reach(context, copy.source, copy.size),
                        is_idle && copy.size <= idle_read_max && !is_to_managed);
 }
 
@@ -64,8 +65,9 @@ Status Machine::memcpy_htod_async(const MemcpyHtodAsyncRequest& request) {
     return invalid(Reason::null_pointer);
   }
   const Bytes size(copy.source.size());
-  TESSERA_TRY_ASSIGN(const Toucher by, copier(request.stream, copy.destination, size));
-  TESSERA_TRY(enqueue(request.stream, duration_of(Call::memcpy_htod_async, size),
+  TESSERA_TRY_ASSIGN(const Context* runs_in, need_stream_for_copy(request.stream));
+  const Toucher by = copier(*runs_in, copy.destination, size);
+  TESSERA_TRY(enqueue(*runs_in, request.stream, duration_of(Call::memcpy_htod_async, size),
                       {{copy.destination, size, AccessFlags::read_write, by}},
                       [this, copy, by](const Context& context) {
                         return write_bytes(context, copy.destination, copy.source, by);
@@ -79,8 +81,9 @@ Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
     return invalid(Reason::null_pointer);
   }
   const Bytes size(copy.destination.size());
-  TESSERA_TRY_ASSIGN(const Toucher by, copier(request.stream, copy.source, size));
-  TESSERA_TRY(enqueue(request.stream, duration_of(Call::memcpy_dtoh_async, size),
+  TESSERA_TRY_ASSIGN(const Context* runs_in, need_stream_for_copy(request.stream));
+  const Toucher by = copier(*runs_in, copy.source, size);
+  TESSERA_TRY(enqueue(*runs_in, request.stream, duration_of(Call::memcpy_dtoh_async, size),
                       {{copy.source, size, AccessFlags::read, by}},
                       [this, copy, by](const Context& context) {
                         return read_bytes(context, copy.source, copy.destination, by);
@@ -90,17 +93,16 @@ Status Machine::memcpy_dtoh_async(const MemcpyDtohAsyncRequest& request) {
 
 Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
   const MemcpyDtodRequest copy = request.copy;
-  TESSERA_TRY_ASSIGN(const CopiedByCpu by, copiers(request));
+  TESSERA_TRY_ASSIGN(const Context* runs_in, need_stream_for_copy(request.stream));
+  const CopiedByCpu by = copiers(*runs_in, request);
   const Toucher writer = copier_of(by.destination);
   const Toucher reader = copier_of(by.source);
   const std::uint64_t duration = duration_of(Call::memcpy_dtod_async, copy.size);
   if (by.source && !by.destination && copy.size <= staged_copy_max) {
-    const Context& now =
-        *contexts_.find(timeline_.stream_context(contexts_.current_handle(), request.stream));
     std::vector<std::byte> staged(copy.size.value());
     // What is wrong with the source is said below, after what is with the destination.
-    if (read_bytes(now, copy.source, staged, reader)) {
-      return enqueue(request.stream, duration,
+    if (read_bytes(*runs_in, copy.source, staged, reader)) {
+      return enqueue(*runs_in, request.stream, duration,
                      {{copy.destination, copy.size, AccessFlags::read_write, writer}},
                      [this, copy, writer, bytes = std::move(staged)](const Context& context) {
                        return write_bytes(context, copy.destination, bytes, writer);
@@ -108,7 +110,7 @@ Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
     }
   }
   TESSERA_TRY(
-      enqueue(request.stream, duration,
+      enqueue(*runs_in, request.stream, duration,
               {{copy.destination, copy.size, AccessFlags::read_write, writer},
                {copy.source, copy.size, AccessFlags::read, reader}},
               [this, copy, by](const Context& context) { return copy_bytes(context, copy, by); }));
@@ -117,7 +119,8 @@ Status Machine::memcpy_dtod_async(const MemcpyDtodAsyncRequest& request) {
 
 Status Machine::memset_d8_async(const MemsetD8AsyncRequest& request) {
   const MemsetD8Request set = request.set;
-  return enqueue(request.stream, duration_of(Call::memset_d8_async, set.size),
+  TESSERA_TRY_ASSIGN(const Context* runs_in, need_stream(request.stream));
+  return enqueue(*runs_in, request.stream, duration_of(Call::memset_d8_async, set.size),
                  {{set.destination, set.size, AccessFlags::read_write, Toucher::fill}},
                  [this, set](const Context& context) { return fill_bytes(context, set); });
 }
@@ -156,7 +159,7 @@ Status Machine::launch_touch(const LaunchTouchRequest& request) {
   constexpr std::uint64_t longest = std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t duration =
       request.duration_ns > longest - cost ? longest : request.duration_ns + cost;
-  return enqueue(request.stream, duration, {},
+  return enqueue(*runs_in, request.stream, duration, {},
                  [this, request](const Context& context) { return touch(context, request); });
 }
 

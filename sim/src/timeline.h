@@ -47,13 +47,9 @@ class Timeline {
   [[nodiscard]] bool is_idle() const noexcept { return pending_.empty(); }
 
   // --- Streams: of one context each, and usable whichever context is current [h200] ---
-  // Three are implicit, there in every context: null and 1 (CU_STREAM_LEGACY) are the default
-  // stream, 2 (CU_STREAM_PER_THREAD) a blocking stream of the calling thread. The `context` of the
-  // methods below says whose those are; a created stream knows its own.
+  // The `context` of the methods below says whose the implicit ones are, of which each thread's own
+  // is a blocking one; a created stream knows its context.
 
-  [[nodiscard]] static constexpr bool is_implicit(StreamHandle stream) noexcept {
-    return stream.value() <= per_thread_stream;
-  }
   [[nodiscard]] StreamHandle create_stream(ContextHandle context, StreamFlags flags);
   // Whether it is implicit, or created and not destroyed. The other methods check it.
   [[nodiscard]] bool is_stream(StreamHandle stream) const;
@@ -95,8 +91,6 @@ class Timeline {
   void wait_event(ContextHandle context, StreamHandle stream, EventHandle event);
 
  private:
-  static constexpr std::uint64_t per_thread_stream = 2;
-
   struct Stream {
     ContextHandle context;
     bool is_blocking;

@@ -32,6 +32,14 @@ using ContextHandle = Handle<struct ContextTag>;
 using StreamHandle = Handle<struct StreamTag>;
 using EventHandle = Handle<struct EventTag>;
 
+// Three streams are there in every context, and never created: null, the default stream; 1, the
+// same; and 2, the calling thread's own.
+inline constexpr StreamHandle legacy_stream(1);      // CU_STREAM_LEGACY
+inline constexpr StreamHandle per_thread_stream(2);  // CU_STREAM_PER_THREAD
+[[nodiscard]] constexpr bool is_implicit(StreamHandle stream) noexcept {
+  return stream <= per_thread_stream;
+}
+
 // The device's number, from 0; what a driver would reject can be said too (-1, 99).
 class DeviceOrdinal {
  public:

@@ -140,11 +140,6 @@ struct LiveContext {
   std::uint32_t references = 1;
   MadeBy made;
 };
-// Null and 1 (CU_STREAM_LEGACY) are the default stream, 2 (CU_STREAM_PER_THREAD) each thread's: the
-// current context's own.
-[[nodiscard]] constexpr bool is_implicit(StreamHandle stream) noexcept {
-  return stream.value() <= 2;
-}
 
 // A stream or an event.
 struct LiveOrder {

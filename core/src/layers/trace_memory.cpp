@@ -1,5 +1,6 @@
 #include "layers/trace_recorder.h"
 #include "scenario/perform.h"
+#include "scenario/unless.h"
 
 namespace tessera {
 
@@ -9,13 +10,9 @@ using scenario::answer_of;
 using scenario::Pointer;
 using scenario::Symbol;
 using scenario::SymbolKind;
+using scenario::unless;
 
 namespace {
-
-template <class T>
-std::optional<T> unless(T value, T usual) {
-  return value == usual ? std::nullopt : std::optional(value);
-}
 
 Pointer pointer_of(NullPointers set, NullPointers which) {
   return has_any(set, which) ? Pointer::null : Pointer::given;

@@ -1,6 +1,7 @@
 // What is done in the order of streams, and the calls whose operations came with it.
 #include "layers/trace_recorder.h"
 #include "scenario/perform.h"
+#include "scenario/unless.h"
 
 namespace tessera {
 
@@ -9,14 +10,7 @@ using scenario::answer_of;
 using scenario::Operand;
 using scenario::Symbol;
 using scenario::SymbolKind;
-
-namespace {
-
-std::optional<std::uint32_t> unless_zero(std::uint32_t flags) {
-  return flags == 0 ? std::nullopt : std::optional(flags);
-}
-
-}  // namespace
+using scenario::unless;
 
 // --- Streams and events ---
 
@@ -34,8 +28,7 @@ void TraceRecorder::record(Tag<Call::stream_create>, const StreamFlags& flags,
   if (result) {
     names_.name_stream(*result, symbol);
   }
-  add(scenario::StreamCreate{.result = symbol,
-                             .flags = unless_zero(static_cast<std::uint32_t>(flags))},
+  add(scenario::StreamCreate{.result = symbol, .flags = unless(static_cast<std::uint32_t>(flags))},
       answer_of(result));
 }
 
@@ -53,7 +46,7 @@ void TraceRecorder::record(Tag<Call::stream_wait_event>, const StreamWaitEventRe
                            const Status& status) {
   add(scenario::StreamWait{.stream = names_.stream(request.stream),
                            .event = names_.event(request.event),
-                           .flags = unless_zero(request.flags)},
+                           .flags = unless(request.flags)},
       answer_of(status));
 }
 
@@ -63,8 +56,7 @@ void TraceRecorder::record(Tag<Call::event_create>, const EventFlags& flags,
   if (result) {
     names_.name_event(*result, symbol);
   }
-  add(scenario::EventCreate{.result = symbol,
-                            .flags = unless_zero(static_cast<std::uint32_t>(flags))},
+  add(scenario::EventCreate{.result = symbol, .flags = unless(static_cast<std::uint32_t>(flags))},
       answer_of(result));
 }
 

@@ -1,3 +1,4 @@
+#include "scenario/unless.h"
 #include "tessera/testing/program_text.h"
 
 namespace tessera::testing {
@@ -8,6 +9,7 @@ using scenario::Operation;
 using scenario::Symbol;
 using scenario::SymbolKind;
 using scenario::TermKind;
+using scenario::unless;
 
 SymbolKind symbol_kind(SlotKind kind) noexcept {
   constexpr std::array<SymbolKind, slot_kinds> kinds = {
@@ -69,11 +71,6 @@ Operand other_of_op(const Op& op) {
 // A stream that may be left out: the default one is.
 Operand stream_of(const Op& op) { return op.other == no_slot ? Operand() : other_of_op(op); }
 
-template <class T>
-std::optional<T> unless_zero(T value) {
-  return value == T{} ? std::nullopt : std::optional<T>(value);
-}
-
 Operation create_of(const Op& op) {
   const AllocationProperties asked = properties_of(op);
   const bool is_pinned = asked.type == AllocationType::pinned;
@@ -83,12 +80,12 @@ Operation create_of(const Op& op) {
       .size = operand_of(op.size),
       .properties = {.type = is_pinned ? std::nullopt : std::optional(asked.type),
                      .location = on_device ? std::nullopt : std::optional(asked.location.type),
-                     .device = unless_zero<std::int32_t>(op.device),
-                     .handle_types = unless_zero(asked.requested_handle_types),
-                     .gpu_direct_rdma = unless_zero(asked.gpu_direct_rdma_capable),
-                     .compression = unless_zero(static_cast<std::uint8_t>(asked.compression)),
-                     .usage = unless_zero(asked.usage)},
-      .flags = unless_zero<std::uint64_t>(op.flags)};
+                     .device = unless<std::int32_t>(op.device),
+                     .handle_types = unless(asked.requested_handle_types),
+                     .gpu_direct_rdma = unless(asked.gpu_direct_rdma_capable),
+                     .compression = unless(static_cast<std::uint8_t>(asked.compression)),
+                     .usage = unless(asked.usage)},
+      .flags = unless<std::uint64_t>(op.flags)};
 }
 
 Operation set_access_of(const Op& op) {
@@ -105,7 +102,7 @@ Operation set_access_of(const Op& op) {
   if (first.location.type != LocationType::device) {
     operation.location = first.location.type;
   }
-  operation.device = unless_zero(first.location.id);
+  operation.device = unless(first.location.id);
   if (first.flags != AccessFlags::read_write) {
     operation.protection = first.flags;
   }
@@ -121,7 +118,7 @@ Operation memory_operation(const Op& op) {
   switch (op.kind) {
     case OpKind::granularity: {
       scenario::Granularity operation;
-      operation.properties.device = unless_zero<std::int32_t>(op.device);
+      operation.properties.device = unless<std::int32_t>(op.device);
       operation.option = static_cast<GranularityOption>(op.choice);
       return operation;
     }
@@ -130,7 +127,7 @@ Operation memory_operation(const Op& op) {
                                .size = operand_of(op.size),
                                .alignment = optional_operand(op.extra),
                                .hint = op.place == Place() ? Operand() : operand_of(op.place),
-                               .flags = unless_zero<std::uint64_t>(op.flags)};
+                               .flags = unless<std::uint64_t>(op.flags)};
     case OpKind::address_free:
       return scenario::AddressFree{operand_of(op.place), operand_of(op.size)};
     case OpKind::create:
@@ -145,7 +142,7 @@ Operation memory_operation(const Op& op) {
       return scenario::Export{.result = result_symbol(op),
                               .handle = object_of_op(op),
                               .type = static_cast<HandleTypes>(op.value),
-                              .flags = unless_zero<std::uint64_t>(op.flags)};
+                              .flags = unless<std::uint64_t>(op.flags)};
     case OpKind::import_fd:
       return scenario::Import{.result = result_symbol(op), .descriptor = object_of_op(op)};
     case OpKind::close_fd:
@@ -155,7 +152,7 @@ Operation memory_operation(const Op& op) {
                            .size = operand_of(op.size),
                            .handle = object_of_op(op),
                            .offset = optional_operand(op.extra),
-                           .flags = unless_zero<std::uint64_t>(op.flags)};
+                           .flags = unless<std::uint64_t>(op.flags)};
     case OpKind::unmap:
       return scenario::Unmap{operand_of(op.place), operand_of(op.size)};
     case OpKind::set_access:
@@ -163,7 +160,7 @@ Operation memory_operation(const Op& op) {
     default:
       return scenario::GetAccess{.address = operand_of(op.place),
                                  .location = location_of(op),
-                                 .device = unless_zero<std::int32_t>(op.device)};
+                                 .device = unless<std::int32_t>(op.device)};
   }
 }
 
@@ -208,16 +205,16 @@ Operation data_operation(const Op& op) {
 Operation order_operation(const Op& op) {
   switch (op.kind) {
     case OpKind::stream_create:
-      return scenario::StreamCreate{result_symbol(op), unless_zero<std::uint32_t>(op.choice)};
+      return scenario::StreamCreate{result_symbol(op), unless<std::uint32_t>(op.choice)};
     case OpKind::stream_destroy:
       return scenario::StreamDestroy{object_of_op(op)};
     case OpKind::stream_sync:
       return scenario::StreamSync{object_of_op(op)};
     case OpKind::stream_wait:
       return scenario::StreamWait{object_of_op(op), other_of_op(op),
-                                  unless_zero<std::uint32_t>(op.flags)};
+                                  unless<std::uint32_t>(op.flags)};
     case OpKind::event_create:
-      return scenario::EventCreate{result_symbol(op), unless_zero<std::uint32_t>(op.choice)};
+      return scenario::EventCreate{result_symbol(op), unless<std::uint32_t>(op.choice)};
     case OpKind::event_record:
       return scenario::EventRecord{object_of_op(op), stream_of(op)};
     case OpKind::event_query:
@@ -231,8 +228,7 @@ Operation order_operation(const Op& op) {
           .address = operand_of(op.place),
           .touch = static_cast<Touch>(op.choice),
           .value = op.value,
-          .duration_ns =
-              unless_zero(duration_of({.extra = static_cast<std::uint64_t>(op.extra.count)})),
+          .duration_ns = unless(duration_of({.extra = static_cast<std::uint64_t>(op.extra.count)})),
           .stream = stream_of(op)};
     case OpKind::mc_create:
       return scenario::MulticastCreate{result_symbol(op), static_cast<std::uint32_t>(op.device),
@@ -249,7 +245,7 @@ Operation order_operation(const Op& op) {
 }
 
 Operation context_operation(const Op& op) {
-  const std::optional<std::int32_t> device = unless_zero<std::int32_t>(op.device);
+  const std::optional<std::int32_t> device = unless<std::int32_t>(op.device);
   switch (op.kind) {
     case OpKind::ctx_retain:
       return scenario::ContextRetain{device};

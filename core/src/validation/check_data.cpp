@@ -41,7 +41,7 @@ bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress a
     return look.report(is_kernel ? RuleId::launch_multicast_read : RuleId::multicast_read,
                        {at.value()}, mapping.made);
   }
-  const auto context = look.context_of(stream);
+  const auto context = look.objects.context_of(stream);
   const auto device = context ? look.device_of(*context) : std::nullopt;
   if (!device || mapping.is_unknown(*device) || allows(mapping.access_of(*device), needed) ||
       !is_still_current(look, stream)) {
@@ -155,7 +155,7 @@ bool check_host_memory(Inspection& look, std::span<const std::byte> memory) {
 // How far the CPU reaches, where the layer knows who copies.
 CpuReach reach_of(Inspection& look, const Touched& side, StreamHandle stream) {
   const auto range = AddressRange::make(side.address, side.size);
-  const auto context = look.context_of(stream);
+  const auto context = look.objects.context_of(stream);
   if (!range || !context) {
     return CpuReach::none;
   }
@@ -221,7 +221,7 @@ void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Sta
   }
   // No mapping: a fill of what another device's mem_alloc gave.
   const LiveMapping* mapping = look.objects.mapping_at(address);
-  const auto context = look.context_of(stream);
+  const auto context = look.objects.context_of(stream);
   const DeviceOrdinal device =
       context ? look.device_of(*context).value_or(DeviceOrdinal()) : DeviceOrdinal();
   const AccessFlags access = mapping != nullptr ? mapping->access_of(device) : AccessFlags::none;

@@ -59,7 +59,7 @@ TESSERA_CHECK_CALL(event_record) {
     return;
   }
   const LiveOrder* event = look.objects.event(request.event);
-  const auto context = look.context_of(request.stream);
+  const auto context = look.objects.context_of(request.stream);
   const bool is_known = event != nullptr && !event->context.is_null() && context &&
                         look.objects.context(*context) != nullptr;
   if (is_known && event->context != *context &&

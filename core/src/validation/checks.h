@@ -26,42 +26,6 @@ void check(CallTag<call>, Inspection&, const Argument&) {}
 template <Call call, class Argument, class Answer>
 void check_answer(CallTag<call>, Inspection&, const Argument&, const Answer&) {}
 
-// Calls that need a current context, those about a stream where it is the context's own.
-[[nodiscard]] constexpr bool needs_context(Call call) noexcept {
-  switch (call) {
-    case Call::mem_alloc:
-    case Call::mem_alloc_pitch:
-    case Call::mem_alloc_managed:
-    case Call::mem_alloc_async:
-    case Call::mem_free_async:
-    case Call::mem_host_alloc:
-    case Call::mem_get_info:
-    case Call::mem_get_address_range:
-    case Call::mem_get_handle_for_address_range:
-    case Call::ctx_synchronize:
-    case Call::ctx_enable_peer_access:
-    case Call::ctx_set_limit:
-    case Call::ctx_get_limit:
-    case Call::memcpy_htod:
-    case Call::memcpy_dtoh:
-    case Call::memcpy_dtod:
-    case Call::memset_d8:
-    case Call::memcpy_htod_async:
-    case Call::memcpy_dtoh_async:
-    case Call::memcpy_dtod_async:
-    case Call::memset_d8_async:
-    case Call::launch_touch:
-    case Call::stream_create:
-    case Call::stream_synchronize:
-    case Call::stream_wait_event:
-    case Call::event_create:
-    case Call::event_record:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // The stream or event that a request names; nothing where it names none.
 template <class Handle, class Request>
 [[nodiscard]] std::optional<Handle> named(const Request& request) noexcept {
@@ -82,20 +46,48 @@ enum class ContextNeed {
   live,
 };
 
-// What this one does: a stream that was made knows its context. Kernels are loaded for the current
-// one, and copies look at it [h200].
-template <Call call, class Request>
-[[nodiscard]] ContextNeed context_need(const Request& request) noexcept {
-  if (!needs_context(call)) {
-    return ContextNeed::none;
+// What a call does that names `stream`, or none. A stream that was made knows its context; kernels
+// are loaded for the current one, and copies look at it [h200].
+[[nodiscard]] constexpr ContextNeed context_need(Call call,
+                                                 std::optional<StreamHandle> stream) noexcept {
+  const bool is_of_current = !stream || is_implicit(*stream);
+  switch (call) {
+    case Call::mem_alloc:
+    case Call::mem_alloc_pitch:
+    case Call::mem_alloc_managed:
+    case Call::mem_host_alloc:
+    case Call::mem_get_info:
+    case Call::mem_get_address_range:
+    case Call::mem_get_handle_for_address_range:
+    case Call::ctx_synchronize:
+    case Call::ctx_enable_peer_access:
+    case Call::ctx_set_limit:
+    case Call::ctx_get_limit:
+    case Call::memcpy_htod:
+    case Call::memcpy_dtoh:
+    case Call::memcpy_dtod:
+    case Call::memset_d8:
+    case Call::launch_touch:
+    case Call::stream_create:
+    case Call::event_create:
+      return ContextNeed::live;
+    case Call::mem_free:
+    case Call::mem_free_host:
+      return ContextNeed::not_destroyed;
+    case Call::memcpy_htod_async:
+    case Call::memcpy_dtoh_async:
+    case Call::memcpy_dtod_async:
+      return is_of_current ? ContextNeed::live : ContextNeed::not_destroyed;
+    case Call::mem_alloc_async:
+    case Call::mem_free_async:
+    case Call::memset_d8_async:
+    case Call::stream_synchronize:
+    case Call::stream_wait_event:
+    case Call::event_record:
+      return is_of_current ? ContextNeed::live : ContextNeed::none;
+    default:
+      return ContextNeed::none;
   }
-  const auto stream = named<StreamHandle>(request);
-  if (!stream || is_implicit(*stream) || call == Call::launch_touch) {
-    return ContextNeed::live;
-  }
-  constexpr bool is_copy = call == Call::memcpy_htod_async || call == Call::memcpy_dtoh_async ||
-                           call == Call::memcpy_dtod_async;
-  return is_copy ? ContextNeed::not_destroyed : ContextNeed::none;
 }
 
 // check_system.cpp

@@ -72,8 +72,4 @@ std::optional<DeviceOrdinal> Inspection::device_of(ContextHandle context) const 
   return found == nullptr ? std::nullopt : std::optional(found->device);
 }
 
-std::optional<ContextHandle> Inspection::context_of(StreamHandle stream) const {
-  return objects.context_of(stream);
-}
-
 }  // namespace tessera::validation

@@ -81,8 +81,6 @@ class Inspection {
   const LiveHandle* usable(AllocationHandle handle, Wants wants);
   // The device of the context in which a stream's work runs; nothing where it is not known.
   std::optional<DeviceOrdinal> device_of(ContextHandle context) const;
-  // The context of a stream, which is the current one for a default stream.
-  std::optional<ContextHandle> context_of(StreamHandle stream) const;
 
  private:
   const RuleSet& ignored_;

@@ -61,7 +61,7 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
   Ledger::Locked objects = ledger_.lock();
   const MadeBy by = {.call_number = ++calls_, .call = call, .site = site};
   validation::Inspection look(*objects, work_, facts_, ignored_, by);
-  if (const auto need = validation::context_need<call>(request);
+  if (const auto need = validation::context_need(call, validation::named<StreamHandle>(request));
       need != validation::ContextNeed::none) {
     know_current_context(*objects, look, need);
   }

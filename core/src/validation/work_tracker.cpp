@@ -5,7 +5,6 @@
 namespace tessera::validation {
 namespace {
 
-constexpr StreamHandle per_thread_stream(2);
 // A program that never synchronizes must not fill memory: the oldest work is forgotten.
 constexpr std::size_t pending_max = 1U << 14U;
 

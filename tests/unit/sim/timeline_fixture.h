@@ -14,8 +14,6 @@ namespace tessera::sim {
 inline constexpr ContextHandle context1(101);
 inline constexpr ContextHandle context2(102);
 inline constexpr StreamHandle default_stream;
-inline constexpr StreamHandle legacy_stream(1);
-inline constexpr StreamHandle per_thread_stream(2);
 
 // Keeps what ran, and when: "a@100 b@200".
 class TimelineTest : public testing::Test {

@@ -116,13 +116,13 @@ TEST_F(TimelineStream, IsKnownUntilDestroyed) {
 
 TEST_F(TimelineStream, ImplicitOnesAreThereAndCannotBeDestroyed) {
   for (const StreamHandle stream : {default_stream, legacy_stream, per_thread_stream}) {
-    EXPECT_TRUE(Timeline::is_implicit(stream));
+    EXPECT_TRUE(is_implicit(stream));
     EXPECT_TRUE(timeline_.is_stream(stream));
     EXPECT_EQ(timeline_.stream_context(context2, stream), context2);
     EXPECT_FALSE(timeline_.destroy_stream(stream));
     EXPECT_TRUE(timeline_.is_stream(stream));
   }
-  EXPECT_FALSE(Timeline::is_implicit(StreamHandle(3)));
+  EXPECT_FALSE(is_implicit(StreamHandle(3)));
   EXPECT_FALSE(timeline_.is_stream(StreamHandle(3)));
 }
 
