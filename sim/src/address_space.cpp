@@ -160,6 +160,9 @@ void AddressSpace::count_access(bool before, bool after) noexcept {
 void AddressSpace::set_access(SlabIndex mapping, DeviceOrdinal device, AccessFlags flags) {
   Mapping& changed = mappings_[mapping];
   const bool before = changed.is_accessible();
+  if (device == DeviceOrdinal() && flags != changed.access_of(device)) {
+    changed.is_host_latest = false;
+  }
   set_bit(changed.device_read, device_bit(device), flags != AccessFlags::none);
   set_bit(changed.device_write, device_bit(device), flags == AccessFlags::read_write);
   count_access(before, changed.is_accessible());
@@ -168,6 +171,7 @@ void AddressSpace::set_access(SlabIndex mapping, DeviceOrdinal device, AccessFla
 void AddressSpace::set_host_access(SlabIndex mapping, AccessFlags flags) {
   Mapping& changed = mappings_[mapping];
   const bool before = changed.is_accessible();
+  changed.is_host_latest = changed.is_host_latest || flags != changed.host;
   changed.host = flags;
   count_access(before, changed.is_accessible());
 }

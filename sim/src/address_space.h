@@ -46,7 +46,8 @@ struct Mapping {
   std::uint64_t device_read = 0;
   std::uint64_t device_write = 0;
   AccessFlags host = AccessFlags::none;
-  bool sync_memops = false;  // the pointer attribute
+  bool is_host_latest = false;  // whether the host's access changed after device 0's
+  bool sync_memops = false;     // the pointer attribute
 
   [[nodiscard]] AccessFlags access_of(DeviceOrdinal device) const noexcept;
   [[nodiscard]] bool is_accessible() const noexcept {

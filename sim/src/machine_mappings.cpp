@@ -295,6 +295,20 @@ Status Machine::mem_set_access(const SetAccessRequest& request) {
   return {};
 }
 
+namespace {
+
+// Asked for the host, the driver speaks of device 0 too: where both have access, of the one whose
+// access changed last, else of the one that has any [h200].
+AccessFlags access_of_host(const Mapping& mapping) noexcept {
+  const AccessFlags device = mapping.access_of(DeviceOrdinal());
+  if (mapping.host == AccessFlags::none || device == AccessFlags::none) {
+    return std::max(mapping.host, device);
+  }
+  return mapping.is_host_latest ? mapping.host : device;
+}
+
+}  // namespace
+
 Result<AccessFlags> Machine::mem_get_access(const GetAccessRequest& request) {
   if (has_any(request.null_pointers, NullPointers::output | NullPointers::properties)) {
     return invalid(Reason::null_pointer);
@@ -324,8 +338,7 @@ Result<AccessFlags> Machine::mem_get_access(const GetAccessRequest& request) {
     case LocationType::host_numa:
       return mapping.host;
     case LocationType::host:
-      // Asked for the host, the driver adds what device 0 may do [h200].
-      return std::max(mapping.host, mapping.access_of(DeviceOrdinal()));
+      return access_of_host(mapping);
     default:
       return mapping.access_of(DeviceOrdinal(location.id));
   }

@@ -175,13 +175,18 @@ ErrorCode NaiveModel::set_access(ModelBlock& mapping, const AccessDescriptor& de
     return code;
   }
   if (is_host(descriptor.location.type)) {
-    mapping.host = descriptor.flags;
+    if (std::exchange(mapping.host, descriptor.flags) != descriptor.flags) {
+      mapping.latest = descriptor.flags;
+    }
     return ok;
   }
   ModelHandle& handle = state_.handles[mapping.handle];
   const std::int32_t device = descriptor.location.id;
   AccessFlags& access = mapping.access[static_cast<std::size_t>(device)];
   const AccessFlags before = std::exchange(access, descriptor.flags);
+  if (device == 0 && before != access) {
+    mapping.latest = access;
+  }
   if (!handle.is_rdma || before == access) {
     return ok;
   }
@@ -268,8 +273,10 @@ Outcome NaiveModel::expected_access(std::uint64_t address, Location location) co
   if (on_device) {
     flags = block->access[static_cast<std::size_t>(location.id)];
   } else if (location.type == LocationType::host) {
-    // Asked for the host, the driver adds what device 0 may do.
-    flags = std::max(flags, block->access[0]);
+    // Asked for the host, the driver means device 0, too.
+    const AccessFlags device = block->access[0];
+    const bool have_both = flags != AccessFlags::none && device != AccessFlags::none;
+    flags = have_both ? block->latest : std::max(flags, device);
   }
   return {.value = static_cast<std::uint64_t>(flags)};
 }

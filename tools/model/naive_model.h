@@ -92,7 +92,8 @@ struct ModelBlock {
   std::uint64_t offset = 0;
   std::array<AccessFlags, devices_max> access = {};
   AccessFlags host = AccessFlags::none;
-  std::uint64_t legacy = 0;  // the id of a legacy allocation
+  AccessFlags latest = AccessFlags::none;  // as the host's or device 0's access was last changed
+  std::uint64_t legacy = 0;                // the id of a legacy allocation
   bool sync_memops = false;
 
   [[nodiscard]] std::uint64_t end() const noexcept { return begin + size; }
