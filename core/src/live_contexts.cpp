@@ -23,16 +23,11 @@ void LiveObjects::add_context(ContextHandle context, DeviceOrdinal device, bool 
   }
 }
 
-// Its allocations, streams and events go with it; what mem_create made and mappings stay. So does
-// what lies in pools, which go with a device's primary context.
+// Its allocations, streams and events go with it; what mem_create made, mappings and what lies in
+// pools stay.
 void LiveObjects::end_context(ContextHandle context, const MadeBy& ended) {
-  const LiveContext* ending = this->context(context);
-  const bool ends_pools = ending != nullptr && ending->is_primary;
   std::erase_if(allocations_, [&](const auto& entry) {
-    const LiveAllocation& allocation = entry.second;
-    const bool goes = allocation.kind == OtherMemory::pool
-                          ? ends_pools && allocation.pool_device == ending->device
-                          : allocation.context == context;
+    const bool goes = entry.second.context == context;
     if (goes) {
       remember({DeadKind::allocation, entry.first.value(), entry.second.range.size(),
                 entry.second.made, ended});

@@ -281,7 +281,7 @@ class Machine {
                                                            const Context& context);
   void free_legacy(SlabIndex allocation);
   // What goes with a context that ends.
-  void free_legacy_of(const Context& context);
+  void free_legacy_of(ContextHandle context);
   void trim_pools();
   [[nodiscard]] std::unique_ptr<Backing> new_backing(Bytes size) const;
 

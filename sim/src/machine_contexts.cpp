@@ -67,7 +67,7 @@ void Machine::give_resources(ContextHandle context, ContextResources resources) 
 
 void Machine::take_resources(const Context& context) {
   timeline_.drop_context(context.handle);
-  free_legacy_of(context);
+  free_legacy_of(context.handle);
   trim_pools();
   const auto found = resources_.find(context.handle);
   TESSERA_CHECK(found != resources_.end());

@@ -98,17 +98,10 @@ void Machine::free_legacy(SlabIndex index) {
   }
 }
 
-void Machine::free_legacy_of(const Context& context) {
-  // A pool is the device's: its memory goes with the primary context alone, which is reset "with
-  // all resources associated with the device" [doc].
-  const auto goes = [&](const LegacyAllocation& allocation) {
-    return allocation.kind == LegacyKind::pool
-               ? context.is_primary && allocation.device == context.device
-               : allocation.context == context.handle;
-  };
+void Machine::free_legacy_of(ContextHandle context) {
   std::vector<SlabIndex> owned;
   for (const auto& [address, index] : legacy_by_address_) {
-    if (goes(legacy_[index])) {
+    if (legacy_[index].context == context) {
       owned.push_back(index);
     }
   }
@@ -267,7 +260,6 @@ Result<DeviceAddress> Machine::mem_alloc_async(const AllocAsyncRequest& request)
   allocation.range = AddressRange(part.begin(), request.size);
   allocation.mapping = block_at(pool, part.begin())->range;
   allocation.kind = LegacyKind::pool;
-  allocation.context = context->handle;
   allocation.device = context->device;
   allocation.backing = new_backing(request.size);
   return add_legacy(std::move(allocation));

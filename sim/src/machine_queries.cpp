@@ -114,7 +114,7 @@ Result<std::uint64_t> Machine::legacy_attribute(LegacyAllocation& allocation,
   const bool is_on_host = allocation.kind == LegacyKind::host;
   switch (request.attribute) {
     case PointerAttribute::context:
-      return allocation.kind == LegacyKind::pool ? 0 : allocation.context.value();
+      return allocation.context.value();
     case PointerAttribute::memory_type:
       return is_on_host ? memory_type_host : memory_type_device;
     case PointerAttribute::device_pointer:

@@ -1,6 +1,5 @@
-// The memory of a pool stayed taken when the primary context went with allocations in it; and went
-// with contexts that were made, which it outlives: "cuCtxDestroy() will not destroy memory
-// allocations by cuMemCreate(), cuMemAllocAsync() [...]".
+// The memory of a pool went with contexts, first with any, then with primary ones. It is the
+// device's, and outlives them all, while what the pool keeps of freed memory is given back.
 #include <gtest/gtest.h>
 
 #include "support/sim_machine.h"
@@ -8,14 +7,34 @@
 namespace tessera::sim {
 namespace {
 
-TEST(PoolOfGoneContext, GivesItsMemoryBack) {
+void start_context(SimDriver& driver) {
+  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
+}
+
+TEST(PoolOfGoneContext, GivesFreedMemoryBack) {
   SimDriver driver(profile_named("h200"));
   must(driver.init(0));
   const Bytes before = driver.books().devices[0].free;
-  must(driver.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
-  must(driver.mem_alloc_async({.size = 1000_MiB}));
+  start_context(driver);
+  must(driver.mem_free_async({.address = must(driver.mem_alloc_async({.size = 1000_MiB}))}));
   must(driver.device_primary_ctx_release(device_0));
   EXPECT_EQ(driver.books().devices[0].free, before);
+}
+
+TEST(PoolOfGoneContext, OutlivesThePrimaryOne) {
+  SimDriver driver(profile_named("h200"));
+  must(driver.init(0));
+  start_context(driver);
+  const DeviceAddress memory = must(driver.mem_alloc_async({.size = 1_MiB}));
+  must(driver.memset_d8({.destination = memory, .value = 3, .size = 1_KiB}));
+  must(driver.device_primary_ctx_reset(device_0));
+  must(driver.device_primary_ctx_release(device_0));
+  start_context(driver);
+  std::byte byte = {};
+  must(driver.memcpy_dtoh({.destination = std::span(&byte, 1), .source = memory}));
+  EXPECT_EQ(byte, std::byte{3});
+  EXPECT_THAT(driver.mem_free(memory), is_ok());
+  EXPECT_EQ(driver.check_invariants(), "");
 }
 
 TEST(PoolOfGoneContext, OutlivesOneThatWasMade) {

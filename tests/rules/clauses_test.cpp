@@ -230,6 +230,19 @@ const Clause order_clauses[] = {
        std::thread([&] { must(m->ctx_destroy(gone)); }).join();
        static_cast<void>(m->stream_wait_event({.stream = {}, .event = event}));
      }},
+    // A pool's memory outlives them.
+    {"FreesInALiveContext", RuleId::current_context_destroyed,
+     [](RuleMachine& m) {
+       const DeviceAddress address = must(m->mem_alloc_async({.size = 16_B}));
+       must(m->device_primary_ctx_reset(device_0));
+       static_cast<void>(m->mem_free(address));
+     }},
+    {"FreesInNone", RuleId::none,
+     [](RuleMachine& m) {
+       const DeviceAddress address = must(m->mem_alloc_async({.size = 16_B}));
+       must(m->ctx_set_current({}));
+       must(m->mem_free(address));
+     }},
     // Only the last reference's end is the context's.
     {"WorkOutlivesAReference", RuleId::unmap_in_flight,
      [](RuleMachine& m) {

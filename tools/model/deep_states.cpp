@@ -46,6 +46,17 @@ bool is_host_in_part(std::uint64_t begin, std::uint64_t size, const NaiveModel& 
   return has_with && has_without;
 }
 
+bool ends_context(OpKind kind) noexcept {
+  return kind == OpKind::ctx_release || kind == OpKind::ctx_reset || kind == OpKind::ctx_destroy;
+}
+
+std::size_t contexts_alive(const NaiveModel& model) noexcept {
+  const auto& contexts = model.state().contexts;
+  return static_cast<std::size_t>(
+      std::count_if(contexts.begin(), contexts.end(),
+                    [](const ModelContext& context) { return context.is_alive; }));
+}
+
 // Whether it is done in the order of the stream that `other` names.
 bool takes_stream(const Op& op) noexcept {
   switch (op.kind) {
@@ -76,7 +87,7 @@ void DeepStates::begin() noexcept {
 }
 
 void DeepStates::before(const Op& op, const NaiveModel& model) noexcept {
-  static_cast<void>(op);
+  contexts_ = ends_context(op.kind) ? contexts_alive(model) : 0;
   blocks_ = model.state().blocks.size();
   legacy_ = model.state().legacy.size();
   work_ = model.state().work.size();
@@ -265,8 +276,11 @@ void DeepStates::after(const Op& op, const Arguments& arguments, const Outcome& 
   if (op.kind <= OpKind::limit_get) {
     reach(DeepState::context_ends_memory, state.legacy.size() < legacy_ && outcome.is_ok());
     reach(DeepState::context_ends_under_work,
-          outcome.is_ok() && work_ != 0 && state.work.empty() && op.kind >= OpKind::ctx_release &&
-              op.kind <= OpKind::ctx_destroy && op.kind != OpKind::ctx_create);
+          outcome.is_ok() && work_ != 0 && state.work.empty() && ends_context(op.kind));
+    reach(DeepState::pool_outlives_contexts,
+          outcome.is_ok() && ends_context(op.kind) && contexts_alive(model) < contexts_ &&
+              std::any_of(state.legacy.begin(), state.legacy.end(),
+                          [](const ModelLegacy& of) { return of.kind == LegacyKind::pool; }));
   } else if (op.kind <= OpKind::close_fd || op.kind == OpKind::alloc ||
              op.kind == OpKind::alloc_async) {
     look_at_memory(op, arguments, outcome, model);

@@ -61,6 +61,7 @@ class DeepStates {
   // Before the operation.
   std::size_t blocks_ = 0;
   std::size_t legacy_ = 0;
+  std::size_t contexts_ = 0;  // alive, where the operation may end some
   std::size_t work_ = 0;
   unsigned maps_ = 0;
 };

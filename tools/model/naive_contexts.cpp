@@ -121,11 +121,7 @@ void NaiveModel::end_context(ModelContext& context) {
   }
   std::vector<std::uint64_t> owned;
   for (const ModelLegacy& legacy : state_.legacy) {
-    // A pool's memory is the device's, and goes with its primary context alone.
-    const bool goes = legacy.kind == LegacyKind::pool
-                          ? context.is_primary && legacy.device == context.device
-                          : legacy.context == handle;
-    if (goes) {
+    if (legacy.context == handle) {
       owned.push_back(legacy.id);
     }
   }

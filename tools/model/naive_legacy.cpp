@@ -108,7 +108,7 @@ void NaiveModel::add_legacy(std::uint64_t begin, std::uint64_t size, LegacyKind 
                            .begin = begin,
                            .size = size,
                            .kind = kind,
-                           .context = context.handle,
+                           .context = kind == LegacyKind::pool ? 0 : context.handle,
                            .device = context.device});
   state_.blocks.push_back({.begin = begin, .size = size, .kind = BlockKind::legacy, .legacy = id});
 }

@@ -73,7 +73,7 @@ Outcome NaiveModel::expected_attribute(std::uint64_t address, PointerAttribute a
   const auto is = [&](LegacyKind kind) { return !is_mapping && legacy->kind == kind; };
   switch (attribute) {
     case PointerAttribute::context:
-      return {.value = is_mapping || is(LegacyKind::pool) ? 0 : legacy->context};
+      return {.value = is_mapping ? 0 : legacy->context};
     case PointerAttribute::memory_type:
       return {.value = lies_on_host ? on_host : on_device};
     case PointerAttribute::device_pointer:

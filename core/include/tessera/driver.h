@@ -164,9 +164,9 @@ class Driver {
   // any more. Null is harmless. ERRORS: invalid_value; context_is_destroyed (the current one is);
   // illegal_address (the contexts are lost).
   virtual Status mem_free(DeviceAddress address) = 0;
-  // In the stream's order, from the device's pool; usable in that stream at once. It outlives the
-  // stream's context, unless that is the device's primary one [doc]. VALID: size > 0; size zero
-  // gives null [h200]. ERRORS: not_supported, out_of_memory.
+  // In the stream's order, from the device's pool; usable in that stream at once. It outlives
+  // contexts, the device's primary one too [h200]. VALID: size > 0; size zero gives null [h200].
+  // ERRORS: not_supported, out_of_memory.
   virtual Result<DeviceAddress> mem_alloc_async(const AllocAsyncRequest& request) = 0;
   // In the stream's order. VALID: from mem_alloc_async or mem_alloc; no work in other streams uses
   // it any more. ERRORS: invalid_value; not_supported (managed memory [h200]).

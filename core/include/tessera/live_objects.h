@@ -125,8 +125,6 @@ struct LiveAllocation {
   AddressRange range;
   OtherMemory kind = OtherMemory::device;
   ContextHandle context = {};  // that it ends with; null where it is not known, and of pools
-  // Of pool memory: the device, with whose primary context it ends; nothing where it is not known.
-  std::optional<DeviceOrdinal> pool_device = {};
   MadeBy made;
 };
 

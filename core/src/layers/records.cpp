@@ -151,16 +151,11 @@ TESSERA_RECORD(mem_alloc_managed) {
   }
 }
 TESSERA_RECORD(mem_alloc_async) {
-  if (!answer || answer->is_null()) {
-    return;
+  if (answer && !answer->is_null()) {
+    // Of no context: it outlives them all.
+    objects.add_allocation(
+        {.range = AddressRange(*answer, request.size), .kind = OtherMemory::pool, .made = made});
   }
-  const auto context = objects.context_of(request.stream);
-  const LiveContext* runs_in = context ? objects.context(*context) : nullptr;
-  objects.add_allocation(
-      {.range = AddressRange(*answer, request.size),
-       .kind = OtherMemory::pool,
-       .pool_device = runs_in != nullptr ? std::optional(runs_in->device) : std::nullopt,
-       .made = made});
 }
 TESSERA_RECORD(mem_host_alloc) {
   if (answer) {

@@ -72,6 +72,7 @@ class ProgramGenerator::Maker {
   void copy_by_cpu();
   void copy_shared();
   void end_contexts();
+  void end_contexts_of_pool();
   void end_context_under_work();
   void order_streams();
   void leave_stream_behind();

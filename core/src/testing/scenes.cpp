@@ -415,6 +415,28 @@ void ProgramGenerator::Maker::end_contexts() {
        .choice = 13});
 }
 
+// A pool's memory outlives its device's contexts.
+void ProgramGenerator::Maker::end_contexts_of_pool() {
+  const std::uint8_t stream = create_stream();
+  const std::uint8_t pointer = vacant(SlotKind::pointer);
+  const Place memory = {.base = SlotKind::pointer, .slot = pointer};
+  add({.kind = OpKind::alloc_async,
+       .result = pointer,
+       .other = choices_.chance(50) ? stream : no_slot,
+       .size = plain_bytes(256)});
+  add({.kind = OpKind::memset, .place = memory, .size = plain_bytes(4), .value = 5});
+  if (choices_.chance(20)) {
+    add({.kind = OpKind::free_async, .other = stream, .place = memory});
+  }
+  add({.kind = choices_.chance(50) ? OpKind::ctx_reset : OpKind::ctx_release});
+  if (choices_.chance(80)) {
+    add({.kind = OpKind::ctx_retain});
+    add({.kind = OpKind::ctx_set});
+  }
+  add({.kind = OpKind::expect, .place = memory, .size = plain_bytes(4), .value = 5});
+  add({.kind = OpKind::attribute, .place = memory, .choice = 13});
+}
+
 // A context that ends waits for all work of the process.
 void ProgramGenerator::Maker::end_context_under_work() {
   const std::uint8_t addresses = reserve_accessible();
@@ -539,10 +561,11 @@ void ProgramGenerator::Maker::play_scene() {
       &Maker::copy_shared,
       &Maker::end_context_under_work,
       &Maker::leave_stream_behind,
+      &Maker::end_contexts_of_pool,
   };
   // Faults cost a machine, and descriptors files: one share each; page tables two; others more.
   constexpr std::array<std::uint8_t, scenes.size()> shares = {5, 5, 5, 4, 5, 5, 4, 5, 5, 2, 4,
-                                                              3, 3, 2, 1, 2, 2, 2, 4, 2, 7};
+                                                              3, 3, 2, 1, 2, 2, 2, 4, 2, 7, 1};
   constexpr std::uint32_t all = std::accumulate(shares.begin(), shares.end(), 0U);
   const std::uint32_t drawn = choices_.below(all);
   std::uint32_t sum = 0;

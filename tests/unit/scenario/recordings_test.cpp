@@ -61,8 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
     H200, Recordings,
     testing::Values(
         RecordedFile{"single.vmm", 1, 1339}, RecordedFile{"dual.vmm", 2, 109},
-        RecordedFile{"measured.vmm", 1, 553}, RecordedFile{"explored.vmm", 1, 1180},
-        RecordedFile{"host_copies.vmm.gz", 1, 9091}, RecordedFile{"contexts.vmm", 1, 493},
+        RecordedFile{"measured.vmm", 1, 553}, RecordedFile{"explored.vmm", 1, 1468},
+        RecordedFile{"host_copies.vmm.gz", 1, 9091}, RecordedFile{"contexts.vmm", 1, 624},
         RecordedFile{"rdma.vmm.gz", 1, 21499}, RecordedFile{"dual_rdma.vmm.gz", 2, 14574},
         RecordedFile{"dual_explored.vmm", 2, 496}, RecordedFile{"random-101.vmm.gz", 1, 40403},
         RecordedFile{"hard-303.vmm.gz", 1, 93522}, RecordedFile{"peer-505.vmm.gz", 2, 37088}),
