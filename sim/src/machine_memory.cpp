@@ -108,7 +108,7 @@ Status Machine::check_properties(const AllocationProperties& properties) const {
   return {};
 }
 
-// What is more than there is at all is refused before handle types that are not permitted [h200].
+// Whether there is as much at all.
 Status Machine::check_room(Bytes size, Location location) const {
   const bool is_on_device = location.type == LocationType::device;
   const Bytes all =
@@ -134,18 +134,15 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   if (const Status room = check_room(request.size, request.properties.location); !room) {
     return shortage(request, room.error());
   }
+  spend_for(Call::mem_create, request.size / 1_MiB);
   const std::uint32_t not_permitted =
       bits(request.properties.requested_handle_types) & bits(profile_.not_permitted_types);
-  if (not_permitted != 0) {
-    return refuse(ErrorCode::not_permitted, Reason::handle_types_not_permitted, not_permitted);
-  }
-  spend_for(Call::mem_create, request.size / 1_MiB);
   Memory memory;
   memory.size = request.size;
   memory.properties = reported(request.properties);
   memory.hw_decompress = (request.properties.usage & usage_hw_decompress) != 0;
   const bool is_exportable = memory.properties.requested_handle_types != HandleTypes::none;
-  if (options_.bytes || is_exportable) {
+  if ((options_.bytes || is_exportable) && not_permitted == 0) {
     memory.backing = std::make_unique<Backing>(
         is_exportable ? Backing::Kind::shared : Backing::Kind::anonymous, request.size);
   }
@@ -153,6 +150,11 @@ Result<AllocationHandle> Machine::mem_create(const CreateRequest& request) {
   if (!index) {
     const Error error = out_of_memory(request.size, DeviceOrdinal(request.properties.location.id));
     return shortage(request, error);
+  }
+  if (not_permitted != 0) {
+    // The driver takes the memory before it makes it exportable [h200].
+    store_.free_if_unheld(*index);
+    return refuse(ErrorCode::not_permitted, Reason::handle_types_not_permitted, not_permitted);
   }
   const SlabIndex handle = store_.add_memory_handle(*index, false, is_tile_pool(request));
   if (request.properties.gpu_direct_rdma_capable != 0 && profile_.quirks.rdma_needs_first_mapping) {

@@ -89,8 +89,9 @@ class PhysicalStore {
 
   // --- Memory ---
   // Takes it from its device (by the location in the properties). Nothing when there is too little.
-  // Held by nobody yet: give it a handle next.
+  // Held by nobody yet: give it a handle next, or free it.
   [[nodiscard]] std::optional<SlabIndex> add_memory(Memory memory);
+  void free_if_unheld(SlabIndex memory);
   [[nodiscard]] Memory& memory(SlabIndex index) { return memories_[index]; }
   [[nodiscard]] const Memory& memory(SlabIndex index) const { return memories_[index]; }
   [[nodiscard]] std::optional<SlabIndex> find_memory(std::uint64_t id) const;
@@ -116,7 +117,6 @@ class PhysicalStore {
   [[nodiscard]] DeviceMemory* device_of(const Memory& memory);
   SlabIndex add_handle(const HandleEntry& entry);
   void drop_if_dead(SlabIndex handle);
-  void free_if_unheld(SlabIndex memory);
 
   std::vector<DeviceMemory>& devices_;
   Slab<HandleEntry> handles_;

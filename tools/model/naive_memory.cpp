@@ -193,13 +193,14 @@ ErrorCode NaiveModel::create(const Op& op, const Arguments& arguments, const Out
   if (all != 0 && size > all) {
     return short_of_memory;
   }
-  const auto types = static_cast<std::uint32_t>(asked.requested_handle_types);
-  if ((types & static_cast<std::uint32_t>(profile_.not_permitted_types)) != 0) {
-    return ErrorCode::not_permitted;
-  }
   spend(Call::mem_create, size >> 20U);
   if (on_device && size > free_memory(asked.location.id)) {
     return short_of_memory;
+  }
+  const auto types = static_cast<std::uint32_t>(asked.requested_handle_types);
+  if ((types & static_cast<std::uint32_t>(profile_.not_permitted_types)) != 0) {
+    return profile_.contiguous_memory && outcome.code == short_of_memory ? short_of_memory
+                                                                         : ErrorCode::not_permitted;
   }
   if (!outcome.is_ok()) {
     return profile_.contiguous_memory && on_device ? short_of_memory : ok;
