@@ -156,9 +156,9 @@ namespace {
 
 // As one word, whatever code has called it.
 void print_name(std::string& out, std::string_view name) {
-  constexpr auto is_part_of_word = [](char c) { return static_cast<unsigned char>(c) > 0x20; };
   for (const char c : name.empty() ? std::string_view("unnamed") : name) {
-    out += is_part_of_word(c) ? c : '_';
+    const bool ends_word = c == '\n' || blanks.find(c) != std::string_view::npos;
+    out += ends_word ? '_' : c;
   }
 }
 

@@ -151,6 +151,7 @@ TEST(Writer, MakesNamesOneWord) {
   EXPECT_EQ(first_line("my test\nend"), "case my_test_end");
   EXPECT_EQ(first_line("all/Sizes.Grow/3"), "case all/Sizes.Grow/3");
   EXPECT_EQ(first_line(""), "case unnamed");
+  EXPECT_EQ(first_line("read\x1f"), "case read\x1f") << "a reader takes it for part of the word";
 }
 
 TEST(Writer, DropsASpellingThatNoLongerFits) {

@@ -35,7 +35,7 @@ enum class Start : std::uint8_t {
 };
 
 struct Case {
-  std::string name;  // one word: the writer makes blanks and control characters `_`
+  std::string name;  // one word: the writer makes blanks and ends of lines `_`
   Start start = Start::context;
   bool serial = false;  // alone on its GPU: its figures of used memory count
   std::vector<Call> calls = {};
