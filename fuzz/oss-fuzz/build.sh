@@ -23,6 +23,7 @@ cmake --build "$build" --target "${targets[@]}"
 
 for target in "${targets[@]}"; do
   cp "$build/bin/$target" "$OUT/"
+  [[ ! -f $source/fuzz/$target.options ]] || cp "$source/fuzz/$target.options" "$OUT/"
   (cd "$source/fuzz/corpus/$target" &&
     cmake -E tar cf "$OUT/${target}_seed_corpus.zip" --format=zip .)
 done
