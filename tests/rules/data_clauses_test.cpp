@@ -77,6 +77,13 @@ const Clause data_clauses[] = {
      [](RuleMachine& m) { static_cast<void>(from_host(m, m.mapped(1), destroyed_stream(m))); }},
     {"ReadsInALiveStream", RuleId::stream_destroyed,
      [](RuleMachine& m) { static_cast<void>(to_host(m, m.mapped(1), destroyed_stream(m))); }},
+    {"CopiesInALiveStream", RuleId::stream_destroyed,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.mapped(1);
+       static_cast<void>(m->memcpy_dtod_async(
+           {.copy = {.destination = address, .source = address + 8_B, .size = 1_B},
+            .stream = destroyed_stream(m)}));
+     }},
     {"FillsInALiveStream", RuleId::stream_destroyed,
      [](RuleMachine& m) {
        static_cast<void>(

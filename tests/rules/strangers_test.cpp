@@ -124,6 +124,14 @@ const Clause memory_of_others[] = {
 };
 
 const Clause contexts_of_others[] = {
+    {"MayBeCurrentWhereAKernelIsLaunched", RuleId::none,
+     [](RuleMachine& m) {
+       const DeviceAddress address = m.mapped(1);
+       const StreamHandle stream = must(m->stream_create(StreamFlags::blocking));
+       must(m->ctx_create({.device = device_0}));
+       must(m.simulator().ctx_set_current(m.primary()));
+       must(m.launch(address, stream));
+     }},
     {"CanBeDestroyed", RuleId::none,
      [](RuleMachine& m) { must(m->ctx_destroy(strange_context(m))); }},
     {"HaveADeviceThatOnlyTheDriverKnows", RuleId::none,
@@ -250,6 +258,31 @@ TEST(Strangers, AreNotTakenForHandlesThatNobodyGave) {
   must(m.simulator().event_destroy(event));
   EXPECT_FALSE(m->event_query(event));
   EXPECT_TRUE(m.driver().findings().empty());
+}
+
+// Of what is current nothing is known where the driver does not tell, so no kernel is in a stream
+// of another context.
+TEST(Strangers, MayBeCurrent) {
+  class Silent final : public DriverWrapper {
+   public:
+    explicit Silent(Driver* target) : DriverWrapper(target) {}
+    Result<ContextHandle> ctx_get_current() override { return Error{.code = ErrorCode::unknown}; }
+  };
+  sim::SimDriver simulator(*sim::built_in_profile("h200"));
+  Silent silent(&simulator);
+  ValidatingDriver driver(&silent);
+  must(driver.init(0));
+  must(simulator.ctx_set_current(must(driver.device_primary_ctx_retain(device_0))));
+  const DeviceAddress address = must(driver.mem_alloc(16_B));
+  const auto launch_in = [&](StreamHandle stream) {
+    return driver.launch_touch({.address = address, .touch = Touch::read, .stream = stream});
+  };
+  must(launch_in(must(driver.stream_create(StreamFlags::blocking))));
+  must(driver.ctx_create({.device = device_0}));
+  const StreamHandle stream = must(driver.stream_create(StreamFlags::blocking));
+  must(driver.ctx_create({.device = device_0}));
+  EXPECT_FALSE(launch_in(stream));
+  EXPECT_THAT(driver.findings(), testing::IsEmpty());
 }
 
 // A driver may refuse to make a context current for reasons of its own.

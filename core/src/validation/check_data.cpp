@@ -26,11 +26,7 @@ bool is_still_current(Inspection& look, StreamHandle stream) {
 
 // Whether the real driver ends the process where it refuses such a copy under a current context.
 bool crashes_for_want_of_context(Inspection& look) {
-  if (look.by.call != Call::memcpy_dtod_async) {
-    return false;
-  }
-  const auto current = look.facts.current_context();
-  return current && current->is_null();
+  return look.by.call == Call::memcpy_dtod_async && look.facts.current_context() == ContextHandle();
 }
 
 bool check_mapping(Inspection& look, const LiveMapping& mapping, DeviceAddress at,
@@ -134,9 +130,12 @@ bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream
 
 bool is_in_current_context(Inspection& look, StreamHandle stream) {
   const LiveOrder* made = look.objects.stream(stream);
-  const auto current = look.objects.current_context();
-  if (made == nullptr || made->context.is_null() || !current || *current == made->context ||
-      look.objects.context(*current) == nullptr || look.facts.current_context() != current) {
+  if (made == nullptr || made->context.is_null() ||
+      look.objects.current_context() == made->context) {
+    return true;
+  }
+  const auto current = look.facts.current_context();
+  if (!current || *current == made->context) {
     return true;
   }
   return look.report(RuleId::launch_in_other_context,
