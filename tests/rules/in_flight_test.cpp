@@ -49,6 +49,7 @@ TESSERA_KEEPS(set_access_in_flight) {
   must(m.launch(address));
   must(m.allow(address, 1, device_1));  // gives more, takes nothing away
   must(m.allow(address, 1));
+  must(m.allow(address, 1, device_1, AccessFlags::none));  // from another than the work runs on
 }
 
 // What a program does between the launch in `stream` and the unmap, and whether that is proof.

@@ -123,6 +123,12 @@ bool takes_access_away(const LiveMapping& mapping, const AccessDescriptor& wante
          wanted.flags < mapping.access_of(DeviceOrdinal(wanted.location.id));
 }
 
+// Work of that device which may still use the range.
+const PendingWork* work_of(const Inspection& look, AddressRange range, DeviceOrdinal device) {
+  return look.work.in_flight(
+      range, [&](ContextHandle context) { return look.device_of(context) == device; });
+}
+
 bool is_part_of_longer_row(const LiveObjects& objects, AddressRange range) {
   const LiveReservation* reservation = objects.reservation_at(range.begin());
   const auto joins = [&](const LiveMapping* neighbour, DeviceAddress border) {
@@ -151,12 +157,14 @@ TESSERA_CHECK_CALL(mem_set_access) {
     return;
   }
   bool may_go_on = true;
-  bool takes_away = false;
+  const PendingWork* work = nullptr;
   bool has_rdma = false;
   look.objects.for_each_mapping(run->range, [&](const LiveMapping& mapping) {
     for (const AccessDescriptor& wanted : request.descriptors) {
       may_go_on = may_go_on && check_reach(look, mapping, wanted);
-      takes_away = takes_away || takes_access_away(mapping, wanted);
+      if (work == nullptr && takes_access_away(mapping, wanted)) {
+        work = work_of(look, mapping.range, DeviceOrdinal(wanted.location.id));
+      }
     }
     has_rdma =
         has_rdma || (mapping.memory != no_memory &&
@@ -167,7 +175,7 @@ TESSERA_CHECK_CALL(mem_set_access) {
   }
   const std::uint64_t begin = range->begin().value();
   const std::uint64_t size = range->size().value();
-  if (const PendingWork* work = takes_away ? look.work.in_flight(run->range) : nullptr) {
+  if (work != nullptr) {
     look.report(RuleId::set_access_in_flight, {begin, size, work->queued.call_number},
                 work->queued);
   }

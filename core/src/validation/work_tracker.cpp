@@ -183,13 +183,4 @@ void WorkTracker::forget_all() {
   drop_done();
 }
 
-const PendingWork* WorkTracker::in_flight(AddressRange range) const {
-  for (const PendingWork& work : pending_) {
-    if (work.range.intersects(range)) {
-      return &work;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace tessera::validation

@@ -50,7 +50,19 @@ class WorkTracker {
   void forget_all();                           // a fault has ended everything
 
   // Work that may still run and touches the range; null if there is none.
-  [[nodiscard]] const PendingWork* in_flight(AddressRange range) const;
+  [[nodiscard]] const PendingWork* in_flight(AddressRange range) const {
+    return in_flight(range, [](ContextHandle) { return true; });
+  }
+  // The same of streams of such contexts as `is_meant` says.
+  template <class IsMeant>
+  [[nodiscard]] const PendingWork* in_flight(AddressRange range, const IsMeant& is_meant) const {
+    for (const PendingWork& work : pending_) {
+      if (work.range.intersects(range) && is_meant(streams_[work.stream].context)) {
+        return &work;
+      }
+    }
+    return nullptr;
+  }
 
  private:
   struct Stream {
