@@ -87,7 +87,9 @@ class Run {
         programs_ += flush_every;
         calls_ += differential.calls() - flushed;
         flushed = differential.calls();
-        must_stop_ = must_stop_ || (seconds_ != 0 && elapsed() > seconds_);
+      }
+      if (seconds_ != 0 && elapsed() > seconds_) {
+        must_stop_ = true;
       }
     }
     programs_ += done % flush_every;
@@ -137,7 +139,7 @@ class Run {
       generator.generate(options_.seed + i, program);
       all.ops.insert(all.ops.end(), program.ops.begin(), program.ops.end());
     }
-    all.drain = all.ops.size();
+    all.drain = all.ops.size() - (program.ops.size() - program.drain);
     return all;
   }
 

@@ -77,6 +77,38 @@ TEST_P(PlantedFault, IsFoundAndMadeSmall) {
   EXPECT_FALSE(difference(profile, {}, small).has_value());
 }
 
+// Answers a question wrongly that programs seldom ask, and probes always do.
+class WrongSize final : public DriverWrapper {
+ public:
+  explicit WrongSize(Driver* target) : DriverWrapper(target) {}
+  Result<std::uint64_t> pointer_get_attribute(const PointerAttributeRequest& request) override {
+    auto answer = target().pointer_get_attribute(request);
+    if (answer && request.attribute == PointerAttribute::mapping_size) {
+      ++*answer;
+    }
+    return answer;
+  }
+};
+
+TEST(Probes, DifferAgainAlone) {
+  const sim::Profile& profile = *sim::built_in_profile("tiny");
+  const DifferentialOptions options = {
+      .layer = [](Driver* simulator) { return std::make_unique<WrongSize>(simulator); }};
+  testing::ProgramGenerator generator(generator_options(profile, 1));
+  Differential differential(profile, options);
+  testing::Program program;
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 2'000 && found < 5; ++seed) {
+    generator.generate(seed, program);
+    const auto first = differential.run(program);
+    if (first && first->what.starts_with("asked for")) {
+      ++found;
+      EXPECT_TRUE(difference(profile, options, program).has_value()) << "seed " << seed;
+    }
+  }
+  EXPECT_EQ(found, 5);
+}
+
 constexpr WrongRule wrong_rules[] = {
     {"UnmapHoles", [](sim::Profile& of) { of.quirks.unmap_accepts_holes = false; }},
     {"GrantOverHole", [](sim::Profile& of) { of.quirks.set_access_stops_at_hole = false; }},

@@ -21,7 +21,8 @@ namespace tessera::model {
 // How much is compared after each call. Always: the code, its values, the books (counts and free
 // memory), and at the end that all was undone.
 enum class Level : std::uint8_t {
-  quick,     // all that can be asked, before the drain, in every 64th program
+  quick,     // all that can be asked, before the drain, in one program of 64, always the same ones
+  probing,   // the same in each program
   thorough,  // all that can be asked, after each call
 };
 
@@ -89,13 +90,13 @@ class Differential {
   std::uint64_t primary_ = 0;
   std::uint64_t calls_ = 0;
   std::uint64_t machines_ = 0;
-  std::uint64_t programs_ = 0;
   std::uint32_t programs_on_machine_ = 0;
   std::vector<testing::Outcome> outcomes_;
   std::string* trace_ = nullptr;
 };
 
-// For tests and shrinking: the difference of one program on a fresh machine.
+// For tests and shrinking: the difference of one program on a fresh machine, where all that can be
+// asked is asked at least before the drain.
 [[nodiscard]] std::optional<Difference> difference(const sim::Profile& profile,
                                                    const DifferentialOptions& options,
                                                    const testing::Program& program);
