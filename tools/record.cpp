@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -110,6 +111,24 @@ std::optional<std::string> record_one(const Recording& recording, const MachineF
   return to_string(recorded);
 }
 
+// Several files go into one folder, under their own names.
+bool have_own_names(const RecordOptions& options) {
+  if (options.output.empty()) {
+    return true;
+  }
+  std::map<std::string, std::string> file_of;
+  for (const std::string& file : options.files) {
+    const std::string name = std::filesystem::path(file).filename();
+    const auto [first, is_new] = file_of.try_emplace(name, file);
+    if (!is_new) {
+      complain(first->second + " and " + file + " would both be written to " + options.output +
+               "/" + name + "; record one of them into another folder");
+      return false;
+    }
+  }
+  return true;
+}
+
 bool write(const std::string& text, const std::string& input, const RecordOptions& options) {
   if (options.output.empty()) {
     return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
@@ -131,7 +150,7 @@ bool write(const std::string& text, const std::string& input, const RecordOption
 
 ExitStatus record(const RecordOptions& options) {
   const auto recordings = read_recordings(options.files);
-  if (!recordings) {
+  if (!recordings || !have_own_names(options)) {
     return ExitStatus::unusable;
   }
   RunOptions run = options.run;

@@ -106,14 +106,16 @@ TEST_F(Command, SaysWhatWouldWorkAfterBadUsage) {
   const struct {
     std::string arguments;
     const char* message;
-  } uses[] = {{"", "use replay, record, check, fuzz or demo"},
-              {"reply " + path, "no verb `reply`"},
-              {"replay", "FILE"},
-              {"replay --backend gpu " + path, "use sim or cuda"},
-              {"replay --profile h20 " + path, "h200"},
-              {"replay --devices 0 " + path, "--devices"},
-              {"fuzz --programs 0", "--programs"},
-              {"demo --recordings " + directory_.string() + "/none", "--recordings"}};
+  } uses[] = {
+      {"", "use replay, record, check, fuzz or demo"},
+      {"reply " + path, "no verb `reply`"},
+      {"replay", "FILE"},
+      {"replay --backend gpu " + path, "use sim or cuda"},
+      {"replay --profile h20 " + path, "h200"},
+      {"replay --devices 0 " + path, "--devices"},
+      {"fuzz --programs 0", "--programs"},
+      {"record -o " + directory_.string() + " " + path + " " + path, "would both be written to"},
+      {"demo --recordings " + directory_.string() + "/none", "--recordings"}};
   for (const auto& use : uses) {
     const CommandResult result = run(use.arguments);
     EXPECT_EQ(result.exit_code, 2) << use.arguments;
