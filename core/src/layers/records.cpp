@@ -10,9 +10,11 @@ DeviceAddress address_of(const std::byte* memory) noexcept {
 void add_allocation(LiveObjects& objects, DeviceAddress address, Bytes size, OtherMemory kind,
                     const MadeBy& made) {
   if (!address.is_null()) {
+    // A pool's memory is of no context: it outlives them all.
+    const auto context = kind == OtherMemory::pool ? std::nullopt : objects.current_context();
     objects.add_allocation({.range = AddressRange(address, size),
                             .kind = kind,
-                            .context = objects.current_context().value_or(ContextHandle()),
+                            .context = context.value_or(ContextHandle()),
                             .made = made});
   }
 }
@@ -151,10 +153,8 @@ TESSERA_RECORD(mem_alloc_managed) {
   }
 }
 TESSERA_RECORD(mem_alloc_async) {
-  if (answer && !answer->is_null()) {
-    // Of no context: it outlives them all.
-    objects.add_allocation(
-        {.range = AddressRange(*answer, request.size), .kind = OtherMemory::pool, .made = made});
+  if (answer) {
+    add_allocation(objects, *answer, request.size, OtherMemory::pool, made);
   }
 }
 TESSERA_RECORD(mem_host_alloc) {
