@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "shell_word.h"
 #include "tessera/scenario/writer.h"
 #include "tessera/sim/profile_file.h"
@@ -29,6 +30,17 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double default_seconds = 10;
 constexpr std::uint64_t flush_every = 256;
+
+// The built-in profiles that the naive model knows.
+std::string usable_profiles() {
+  std::string names;
+  for (const std::string_view name : sim::built_in_profile_names()) {
+    if (!sim::built_in_profile(name)->pages_out) {
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  return names;
+}
 
 class Run {
  public:
@@ -73,7 +85,8 @@ class Run {
     Program program;
     std::uint64_t done = 0;
     std::uint64_t flushed = 0;
-    for (std::uint64_t i = job; !must_stop_ && (options_.programs == 0 || i < options_.programs);
+    for (std::uint64_t i = job;
+         !must_stop_ && !was_interrupted() && (options_.programs == 0 || i < options_.programs);
          i += step) {
       generator.generate(options_.seed + i, program);
       if (differential.run(program)) {
@@ -198,23 +211,26 @@ ExitStatus fuzz(const FuzzOptions& options) {
   const std::string fault = sim::check_machine(profile, {.devices = options.devices});
   if (!fault.empty() || profile.pages_out) {
     complain(fault.empty() ? "profile " + options.profile +
-                                 " pages memory out, which the naive model does not know; use "
-                                 "tiny, odd, h200 or documented"
+                                 " pages memory out, which the naive model does not know; use one "
+                                 "of " +
+                                 usable_profiles()
                            : fault);
     return ExitStatus::unusable;
   }
+  note_interrupts();
   const FuzzResult result = run_fuzz(profile, options);
   if (result.finding) {
     fmt::print("{}", result.finding->text);
   }
   fmt::print(
-      "{}{} programs, {} calls in {:.1f} s ({:.0f} programs, {:.2f} M calls a second); "
+      "{}{}{} programs, {} calls in {:.1f} s ({:.0f} programs, {:.2f} M calls a second); "
       "{} of {} deep states seen; {}\n",
       // After a scenario a comment: all of it is a file that can be replayed.
-      result.finding ? "# " : "", result.programs, result.calls, result.seconds,
-      static_cast<double>(result.programs) / result.seconds,
+      result.finding ? "# " : "", was_interrupted() ? "interrupted: " : "", result.programs,
+      result.calls, result.seconds, static_cast<double>(result.programs) / result.seconds,
       static_cast<double>(result.calls) / result.seconds / 1e6, result.deep_states.seen(),
       model::deep_state_count, result.finding ? "1 difference" : "no difference");
+  end_if_interrupted();
   return result.finding ? ExitStatus::different : ExitStatus::same;
 }
 

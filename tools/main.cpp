@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ CLI::Validator in_range(T low, T high) {
         const bool is_number = CLI::detail::lexical_cast(text, value);
         return is_number && value >= low && value <= high
                    ? std::string()
-                   : fmt::format("{} is no number from {} to {}", text, low, high);
+                   : fmt::format("`{}` is no number from {} to {}", text, low, high);
       },
       fmt::format("in [{} - {}]", low, high));
 }
@@ -74,6 +75,16 @@ void add_run_options(CLI::App& verb, RunOptions& run, const char* kinds_help) {
       ->capture_default_str();
   verb.add_flag("--isolate", run.isolate,
                 "Run in worker processes also on the simulator (always so with --backend cuda)");
+}
+
+// What could not be written (a full disk, a closed pipe's file) was not said.
+bool is_written() {
+  // Help is written by the stream, which has no buffer of its own.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush().good()) {
+    return true;
+  }
+  complain("the output could not be written: " + std::string(std::strerror(errno)));
+  return false;
 }
 
 }  // namespace
@@ -219,13 +230,9 @@ int main(int argc, char** argv) {
           "; use replay, record, check, fuzz or demo (tessera --help)");
       return static_cast<int>(ExitStatus::unusable);
     }
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitStatus::unusable);
+    const bool is_asked_for = app.exit(error) == 0;
+    return is_asked_for && is_written() ? 0 : static_cast<int>(ExitStatus::unusable);
   }
   const int status = run_verb();
-  // What could not be written (a full disk, a closed pipe's file) was not said.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    complain("the output could not be written: " + std::string(std::strerror(errno)));
-    return static_cast<int>(ExitStatus::unusable);
-  }
-  return status;
+  return is_written() ? status : static_cast<int>(ExitStatus::unusable);
 }

@@ -40,7 +40,11 @@ class Command : public testing::Test {
   }
 
   static CommandResult run(const std::string& arguments) {
-    const std::string line = std::string(TESSERA_COMMAND) + " " + arguments + " 2>&1";
+    return shell(std::string(TESSERA_COMMAND) + " " + arguments);
+  }
+
+  static CommandResult shell(const std::string& command) {
+    const std::string line = "{ " + command + "; } 2>&1";
     CommandResult result;
     FILE* pipe = popen(line.c_str(), "r");
     std::array<char, 4096> part = {};
@@ -121,6 +125,23 @@ TEST_F(Command, SaysWhatWouldWorkAfterBadUsage) {
     EXPECT_EQ(result.exit_code, 2) << use.arguments;
     EXPECT_THAT(result.output, HasSubstr(use.message)) << use.arguments;
   }
+}
+
+TEST_F(Command, SaysThatItCannotWrite) {
+  for (const char* arguments : {"--help", "--version", "fuzz --help", "fuzz --programs 1"}) {
+    const CommandResult result = run(std::string(arguments) + " 2>&1 >/dev/full");
+    EXPECT_EQ(result.exit_code, 2) << arguments;
+    EXPECT_THAT(result.output, HasSubstr("could not be written: No space left")) << arguments;
+  }
+}
+
+TEST_F(Command, SaysWhatItDidWhenItIsInterrupted) {
+  const std::string command = TESSERA_COMMAND;
+  const std::string line = "timeout --foreground --preserve-status --signal INT 1 " + command +
+                           " fuzz --seconds 600; echo ended by $?";
+  const CommandResult result = shell(line);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("interrupted: "), HasSubstr("no difference"),
+                                   HasSubstr("ended by 130")));
 }
 
 TEST_F(Command, ChecksFilesWhoseBytesAreNoText) {
