@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
     H200, Recordings,
     testing::Values(
         RecordedFile{"single.vmm", 1, 1339}, RecordedFile{"dual.vmm", 2, 109},
-        RecordedFile{"measured.vmm", 1, 553}, RecordedFile{"explored.vmm", 1, 1484},
+        RecordedFile{"measured.vmm", 1, 553}, RecordedFile{"explored.vmm", 1, 1523},
         RecordedFile{"host_copies.vmm.gz", 1, 9091}, RecordedFile{"contexts.vmm", 1, 624},
         RecordedFile{"rdma.vmm.gz", 1, 21499}, RecordedFile{"dual_rdma.vmm.gz", 2, 14574},
         RecordedFile{"dual_explored.vmm", 2, 496}, RecordedFile{"random-101.vmm.gz", 1, 40403},
