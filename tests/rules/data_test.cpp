@@ -133,6 +133,30 @@ TESSERA_KEEPS(copy_crosses_reservations) {
 TESSERA_BREAKS(launch_not_mapped) { static_cast<void>(m.launch(m.reserve(1))); }
 TESSERA_KEEPS(launch_not_mapped) { must(m.launch(m.mapped(1))); }
 
+TESSERA_BREAKS(lost_by_unknown_memory) {
+  must(m.launch(DeviceAddress(0x1000)));
+  EXPECT_EQ(m->ctx_synchronize().error().code, ErrorCode::illegal_address);
+}
+TESSERA_BREAKS(lost_by_peer_memory) {
+  const DeviceAddress address = must(m->mem_alloc(1_KiB));
+  must(m->ctx_set_current(must(m->device_primary_ctx_retain(device_1))));
+  must(m.launch(address));
+  EXPECT_EQ(m->ctx_synchronize().error().code, ErrorCode::illegal_address);
+}
+TESSERA_KEEPS(lost_by_peer_memory) {
+  const DeviceAddress address = must(m->mem_alloc(1_KiB));
+  must(m->ctx_set_current(must(m->device_primary_ctx_retain(device_1))));
+  must(m->ctx_enable_peer_access({.peer = m.primary()}));
+  must(m.launch(address));
+  must(m->ctx_synchronize());
+}
+
+TESSERA_KEEPS(lost_by_unknown_memory) {
+  const DeviceAddress of_others = must(m.simulator().mem_alloc(1_KiB));
+  must(m.launch(of_others));
+  must(m->ctx_synchronize());
+}
+
 TESSERA_BREAKS(launch_no_access) {
   const DeviceAddress address = m.mapped(1);
   must(m.allow(address, 1, device_0, AccessFlags::read));

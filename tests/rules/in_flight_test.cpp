@@ -39,6 +39,23 @@ TESSERA_KEEPS(free_in_flight) {
   must(m->mem_free(plain));
 }
 
+TESSERA_BREAKS(used_before_alloc_async) {
+  const DeviceAddress address = must(m->mem_alloc_async({.size = 1_KiB, .stream = stream_of(m)}));
+  static_cast<void>(m.launch(address, stream_of(m)));
+}
+TESSERA_KEEPS(used_before_alloc_async) {
+  const StreamHandle stream = stream_of(m);
+  const DeviceAddress address = must(m->mem_alloc_async({.size = 1_KiB, .stream = stream}));
+  must(m.launch(address, stream));
+  const EventHandle allocated = event_of(m);
+  must(m->event_record({.event = allocated, .stream = stream}));
+  const StreamHandle other = stream_of(m);
+  must(m->stream_wait_event({.stream = other, .event = allocated}));
+  must(m.launch(address, other));
+  must(m->stream_synchronize(stream));
+  must(m.launch(address));
+}
+
 TESSERA_BREAKS(set_access_in_flight) {
   const DeviceAddress address = m.mapped(1);
   must(m.launch(address));
@@ -51,6 +68,135 @@ TESSERA_KEEPS(set_access_in_flight) {
   must(m.allow(address, 1));
   must(m.allow(address, 1, device_1, AccessFlags::none));  // from another than the work runs on
 }
+
+// Freed in the order of a stream, that of the work elsewhere counts.
+struct FreedInOrder {
+  const char* name;
+  // Queues work, and gives the stream in which the memory is freed.
+  StreamHandle (*act)(RuleMachine& m, DeviceAddress address, StreamHandle allocated_in);
+  std::optional<RuleId> finding;
+};
+const FreedInOrder frees[] = {
+    {"OfItsWork",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       must(m.launch(address, allocated_in));
+       return allocated_in;
+     },
+     std::nullopt},
+    {"OfNothing", [](RuleMachine& m, DeviceAddress, StreamHandle) { return stream_of(m); },
+     RuleId::used_before_alloc_async},
+    {"OfOtherWork",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       must(m->stream_synchronize(allocated_in));
+       must(m.launch(address, allocated_in));
+       return stream_of(m);
+     },
+     RuleId::free_in_flight},
+    {"OfAnEventAfterItsWork",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       must(m.launch(address, allocated_in));
+       const EventHandle event = event_of(m);
+       must(m->event_record({.event = event, .stream = allocated_in}));
+       const StreamHandle waits = stream_of(m);
+       must(m->stream_wait_event({.stream = waits, .event = event}));
+       return waits;
+     },
+     std::nullopt},
+    {"OfAnEventBeforeItsWork",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       const EventHandle event = event_of(m);
+       must(m->event_record({.event = event, .stream = allocated_in}));
+       must(m.launch(address, allocated_in));
+       const StreamHandle waits = stream_of(m);
+       must(m->stream_wait_event({.stream = waits, .event = event}));
+       return waits;
+     },
+     RuleId::free_in_flight},
+    {"OfTheDefaultStreamAfterABlockingOne",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       must(m->stream_synchronize(allocated_in));
+       must(m.launch(address, must(m->stream_create(StreamFlags::blocking))));
+       return StreamHandle();
+     },
+     std::nullopt},
+    {"OfABlockingStreamAfterTheDefaultOne",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       must(m->stream_synchronize(allocated_in));
+       must(m.launch(address));
+       return must(m->stream_create(StreamFlags::blocking));
+     },
+     std::nullopt},
+    {"OfTheThreadsStreamAfterTheDefaultOne",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       must(m->stream_synchronize(allocated_in));
+       must(m.launch(address));
+       return per_thread_stream;
+     },
+     std::nullopt},
+    {"OfTheDefaultStreamAfterANonBlockingOne",
+     [](RuleMachine& m, DeviceAddress address, StreamHandle allocated_in) {
+       must(m->stream_synchronize(allocated_in));
+       must(m.launch(address, allocated_in));
+       return StreamHandle();
+     },
+     RuleId::free_in_flight},
+};
+
+class FreeInOrder : public testing::TestWithParam<FreedInOrder> {};
+
+TEST_P(FreeInOrder, IsAfterTheWorkOrNot) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const StreamHandle stream = stream_of(m);
+  const DeviceAddress address = must(m->mem_alloc_async({.size = 1_KiB, .stream = stream}));
+  must(m->mem_free_async({.address = address, .stream = GetParam().act(m, address, stream)}));
+  const std::vector<Finding> findings = m->findings();
+  const std::optional<RuleId> found =
+      findings.empty() ? std::nullopt : std::optional(findings.front().rule);
+  EXPECT_EQ(found, GetParam().finding);
+}
+
+INSTANTIATE_TEST_SUITE_P(Order, FreeInOrder, testing::ValuesIn(frees),
+                         [](const testing::TestParamInfo<FreedInOrder>& of) {
+                           return std::string(of.param.name);
+                         });
+
+// What used the memory that was there before uses none that is allocated at its address now.
+struct NewMemory {
+  const char* name;
+  DeviceAddress (*allocate)(RuleMachine& m, StreamHandle stream);
+};
+const NewMemory new_memory[] = {
+    {"OfAPool",
+     [](RuleMachine& m, StreamHandle stream) {
+       return must(m->mem_alloc_async({.size = 64_MiB, .stream = stream}));
+     }},
+    {"Plain", [](RuleMachine& m, StreamHandle) { return must(m->mem_alloc(64_MiB)); }},
+    {"Pitched", [](RuleMachine& m, StreamHandle) {
+       return must(m->mem_alloc_pitch({.width = 32_MiB, .height = 2, .element_size = 4})).address;
+     }}};
+
+class InFlightBefore : public testing::TestWithParam<NewMemory> {};
+
+TEST_P(InFlightBefore, IsNoWorkOfNewMemory) {
+  RuleMachine m(h200(), ValidationMode::report);
+  const StreamHandle stream = stream_of(m);
+  const StreamHandle other = stream_of(m);
+  const DeviceAddress old = must(m->mem_alloc_async({.size = 1_KiB, .stream = stream}));
+  must(m.launch(old, stream));
+  must(m->mem_free_async({.address = old, .stream = stream}));
+  m.simulator().advance(2'000'000'000);
+  must(m->stream_synchronize(other));  // proves nothing of the work, and empties the pool
+  const DeviceAddress address = GetParam().allocate(m, other);
+  ASSERT_TRUE(AddressRange(address, 64_MiB).contains(old));
+  must(m.launch(old, other));
+  must(m->mem_free_async({.address = address, .stream = other}));
+  EXPECT_TRUE(m->findings().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, InFlightBefore, testing::ValuesIn(new_memory),
+                         [](const testing::TestParamInfo<NewMemory>& of) {
+                           return std::string(of.param.name);
+                         });
 
 // What a program does between the launch in `stream` and the unmap, and whether that is proof.
 struct Between {

@@ -70,6 +70,13 @@ TESSERA_BREAKS(create_compression) {
 }
 TESSERA_KEEPS(create_compression) { must(create_with(m, {.compression = Compression::generic})); }
 
+// 2 TiB.
+TESSERA_BREAKS(create_tile_pool_too_large) {
+  static_cast<void>(
+      m->mem_create({.size = m.units(1U << 20U), .properties = {.usage = usage_tile_pool}}));
+}
+TESSERA_KEEPS(create_tile_pool_too_large) { must(create_with(m, {.usage = usage_tile_pool})); }
+
 TESSERA_BREAKS(null_handle) { static_cast<void>(m->mem_release({})); }
 TESSERA_KEEPS(null_handle) { must(m->mem_release(m.create(1))); }
 

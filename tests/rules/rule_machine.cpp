@@ -16,6 +16,10 @@ std::string all_of(const std::vector<Finding>& findings) {
 // The simulator refuses what crashes a real driver; leaks are found after the last call.
 void expect_consequence(const Finding& finding) {
   const Rule& rule = rule_of(finding.rule);
+  if (means_contexts_lost(finding.answer)) {
+    EXPECT_EQ(rule.consequence, Consequence::lost_context) << to_string(finding);
+    return;
+  }
   const bool is_refusal =
       rule.consequence == Consequence::refused || rule.consequence == Consequence::crashes;
   EXPECT_EQ(finding.answer != ErrorCode{}, is_refusal) << to_string(finding);

@@ -125,6 +125,7 @@ struct LiveAllocation {
   AddressRange range;
   OtherMemory kind = OtherMemory::device;
   ContextHandle context = {};  // that it ends with; null where it is not known, and of pools
+  std::optional<DeviceOrdinal> device = {};  // that has it; none where that is not known
   MadeBy made;
 };
 

@@ -8,15 +8,20 @@ DeviceAddress address_of(const std::byte* memory) noexcept {
 }
 
 void add_allocation(LiveObjects& objects, DeviceAddress address, Bytes size, OtherMemory kind,
-                    const MadeBy& made) {
-  if (!address.is_null()) {
-    // A pool's memory is of no context: it outlives them all.
-    const auto context = kind == OtherMemory::pool ? std::nullopt : objects.current_context();
-    objects.add_allocation({.range = AddressRange(address, size),
-                            .kind = kind,
-                            .context = context.value_or(ContextHandle()),
-                            .made = made});
+                    const MadeBy& made, StreamHandle stream = {}) {
+  if (address.is_null()) {
+    return;
   }
+  const ContextHandle context = objects.context_of(stream).value_or(ContextHandle());
+  const LiveContext* found = objects.context(context);
+  const bool is_on_device = kind == OtherMemory::device || kind == OtherMemory::pool;
+  objects.add_allocation(
+      {.range = AddressRange(address, size),
+       .kind = kind,
+       // A pool's memory is of no context: it outlives them all.
+       .context = kind == OtherMemory::pool ? ContextHandle() : context,
+       .device = is_on_device && found != nullptr ? std::optional(found->device) : std::nullopt,
+       .made = made});
 }
 
 }  // namespace
@@ -154,7 +159,7 @@ TESSERA_RECORD(mem_alloc_managed) {
 }
 TESSERA_RECORD(mem_alloc_async) {
   if (answer) {
-    add_allocation(objects, *answer, request.size, OtherMemory::pool, made);
+    add_allocation(objects, *answer, request.size, OtherMemory::pool, made, request.stream);
   }
 }
 TESSERA_RECORD(mem_host_alloc) {

@@ -4,6 +4,11 @@
 namespace tessera::validation {
 namespace {
 
+const PendingWork* unordered_work(const Inspection& look, AddressRange range, StreamHandle stream) {
+  const auto context = look.objects.context_of(stream);
+  return context ? look.work.unordered(*context, stream, range) : nullptr;
+}
+
 void check_size(Inspection& look, RuleId rule, bool is_zero) {
   if (is_zero) {
     look.report(rule);
@@ -21,13 +26,14 @@ bool frees(Call call, OtherMemory kind) noexcept {
   }
 }
 
-void check_free(Inspection& look, DeviceAddress address) {
+// The allocation of that address, if that call may free it; reports why not.
+const LiveAllocation* freed(Inspection& look, DeviceAddress address) {
   if (address.is_null()) {
-    return;
+    return nullptr;
   }
   if (const LiveMapping* mapping = look.objects.mapping_at(address)) {
     look.report(RuleId::free_mapped_memory, {address.value()}, mapping->made);
-    return;
+    return nullptr;
   }
   if (const LiveAllocation* found = look.objects.allocation_at(address)) {
     if (found->range.begin() != address || !frees(look.by.call, found->kind)) {
@@ -36,16 +42,9 @@ void check_free(Inspection& look, DeviceAddress address) {
       look.report(is_managed ? RuleId::free_async_managed : RuleId::free_inside_allocation,
                   {address.value(), found->range.begin().value(), found->range.size().value()},
                   found->made);
-      return;
+      return nullptr;
     }
-    const PendingWork* work = look.by.call == Call::mem_free && found->kind == OtherMemory::pool
-                                  ? look.work.in_flight(found->range)
-                                  : nullptr;
-    if (work != nullptr) {
-      look.report(RuleId::free_in_flight, {address.value(), 0, work->queued.call_number},
-                  work->queued);
-    }
-    return;
+    return found;
   }
   if (const DeadObject* gone = look.objects.dead(DeadKind::allocation, address.value());
       gone != nullptr && gone->value == address.value()) {
@@ -54,6 +53,11 @@ void check_free(Inspection& look, DeviceAddress address) {
     look.report(is_queued ? RuleId::freed_after_free_async : RuleId::memory_freed_twice,
                 {address.value()}, gone->ended);
   }
+  return nullptr;
+}
+
+void report_in_flight(Inspection& look, DeviceAddress address, const PendingWork& work) {
+  look.report(RuleId::free_in_flight, {address.value(), 0, work.queued.call_number}, work.queued);
 }
 
 // Memory may have been allocated where the layer doesn't see it; the driver knows.
@@ -68,6 +72,15 @@ DeviceAddress address_of(const std::byte* memory) noexcept {
 }
 
 }  // namespace
+
+bool is_allocated_in_order(Inspection& look, const LiveAllocation& memory, StreamHandle stream) {
+  const PendingWork* work =
+      memory.kind == OtherMemory::pool ? unordered_work(look, memory.range, stream) : nullptr;
+  return work == nullptr || !work->is_allocation ||
+         look.report(RuleId::used_before_alloc_async,
+                     {memory.range.begin().value(), stream.value(), work->queued.call_number},
+                     memory.made);
+}
 
 TESSERA_CHECK_CALL(mem_alloc) { check_size(look, RuleId::alloc_size_zero, request.is_zero()); }
 TESSERA_CHECK_CALL(mem_alloc_pitch) {
@@ -93,13 +106,28 @@ TESSERA_CHECK_CALL(mem_host_alloc) {
   }
 }
 
-TESSERA_CHECK_CALL(mem_free) { check_free(look, request); }
-TESSERA_CHECK_CALL(mem_free_async) {
-  if (stream_is_live(look, request.stream)) {
-    check_free(look, request.address);
+TESSERA_CHECK_CALL(mem_free) {
+  const LiveAllocation* memory = freed(look, request);
+  if (memory == nullptr || memory->kind != OtherMemory::pool) {
+    return;  // it waits for the work
+  }
+  if (const PendingWork* work = look.work.in_flight(memory->range)) {
+    report_in_flight(look, request, *work);
   }
 }
-TESSERA_CHECK_CALL(mem_free_host) { check_free(look, address_of(request)); }
+TESSERA_CHECK_CALL(mem_free_async) {
+  if (!stream_is_live(look, request.stream)) {
+    return;
+  }
+  const LiveAllocation* memory = freed(look, request.address);
+  if (memory == nullptr || !is_allocated_in_order(look, *memory, request.stream)) {
+    return;
+  }
+  if (const PendingWork* work = unordered_work(look, memory->range, request.stream)) {
+    report_in_flight(look, request.address, *work);
+  }
+}
+TESSERA_CHECK_CALL(mem_free_host) { freed(look, address_of(request)); }
 
 // What a row is rounded up to is the driver's choice: its answer tells that it was too much.
 TESSERA_CHECK_ANSWER(mem_alloc_pitch) {

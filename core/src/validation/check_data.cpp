@@ -114,6 +114,9 @@ bool check_touched(Inspection& look, const Touched& touched, StreamHandle stream
       }
       next = mapping->range.end();
     } else if (const LiveAllocation* other = look.objects.allocation_at(next)) {
+      if (touched.needed != AccessFlags::none) {
+        is_allocated_in_order(look, *other, stream);
+      }
       next = other->range.end();
     } else {
       return check_nothing_there(look, *range, next);
@@ -191,21 +194,6 @@ void check_dtod(Inspection& look, const MemcpyDtodRequest& copy, StreamHandle st
   }
 }
 
-// The first address of the range where the layer knows of nothing.
-std::optional<DeviceAddress> first_unknown(const Inspection& look, AddressRange range) {
-  DeviceAddress next = range.begin();
-  while (next < range.end()) {
-    if (const LiveMapping* mapping = look.objects.mapping_at(next)) {
-      next = mapping->range.end();
-    } else if (const LiveAllocation* other = look.objects.allocation_at(next)) {
-      next = other->range.end();
-    } else {
-      return next;
-    }
-  }
-  return std::nullopt;
-}
-
 // What lies where the layer knows nothing, the driver knows; and who has access, where the layer
 // does not know that.
 void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Status& answer,
@@ -214,7 +202,7 @@ void check_copied(Inspection& look, DeviceAddress address, Bytes size, const Sta
   if (answer.error().code != ErrorCode::invalid_value || !range) {
     return;
   }
-  if (const auto unknown = first_unknown(look, *range)) {
+  if (const auto unknown = look.first_unknown(*range)) {
     look.report(RuleId::copy_not_mapped, {address.value(), size.value(), unknown->value()});
     return;
   }
@@ -312,7 +300,7 @@ TESSERA_CHECK_ANSWER(mem_get_handle_for_address_range) {
   if (answer.error().code == ErrorCode::invalid_value && range) {
     look.report(RuleId::range_handle_not_mapped,
                 {request.address.value(), request.size.value(),
-                 first_unknown(look, *range).value_or(range->begin()).value()});
+                 look.first_unknown(*range).value_or(range->begin()).value()});
   }
 }
 

@@ -160,9 +160,14 @@ TESSERA_CHECK_CALL(mem_create) {
 
 // How many NUMA nodes there are, only the answer tells.
 TESSERA_CHECK_ANSWER(mem_create) {
+  if (answer.error().code != ErrorCode::invalid_value) {
+    return;
+  }
   const Location location = request.properties.location;
-  if (answer.error().code == ErrorCode::invalid_value && location.type != LocationType::device) {
+  if (location.type != LocationType::device) {
     look.report(RuleId::create_location, {number_of(location.type), number(location.id)});
+  } else if ((request.properties.usage & usage_tile_pool) != 0) {
+    look.report(RuleId::create_tile_pool_too_large, {request.size.value()});
   }
 }
 

@@ -178,5 +178,7 @@ TESSERA_CHECK_CALL(multicast_get_granularity);
 
 // A stream that can be used: live, or not known to be dead.
 bool stream_is_live(Inspection& look, StreamHandle stream);
+// Whether the stream's work comes after the mem_alloc_async that gave the memory, as far as known.
+bool is_allocated_in_order(Inspection& look, const LiveAllocation& memory, StreamHandle stream);
 
 }  // namespace tessera::validation

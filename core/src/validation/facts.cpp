@@ -56,6 +56,14 @@ std::optional<std::int32_t> Facts::attribute(DeviceOrdinal device, std::int32_t 
   return *value;
 }
 
+// The first drivers with these calls don't know the later attributes: there is no such thing then.
+std::optional<bool> Facts::supports(DeviceOrdinal device, std::int32_t number) {
+  if (const auto value = attribute(device, number)) {
+    return *value != 0;
+  }
+  return attribute(device, posix_descriptor_supported) ? std::optional(false) : std::nullopt;
+}
+
 std::optional<HandleTypes> Facts::export_types(DeviceOrdinal device) {
   HandleTypes types = HandleTypes::none;
   for (const auto& [number, type] :
@@ -63,19 +71,17 @@ std::optional<HandleTypes> Facts::export_types(DeviceOrdinal device) {
         std::make_pair(win32_supported, HandleTypes::win32),
         std::make_pair(win32_kmt_supported, HandleTypes::win32_kmt),
         std::make_pair(fabric_supported, HandleTypes::fabric)}) {
-    const auto value = attribute(device, number);
-    // The first drivers with these calls don't know the later attributes: no such type then.
-    if (!value && number == posix_descriptor_supported) {
+    const auto is_supported = supports(device, number);
+    if (!is_supported) {
       return std::nullopt;
     }
-    types = value.value_or(0) != 0 ? types | type : types;
+    types = *is_supported ? types | type : types;
   }
   return types;
 }
 
 std::optional<bool> Facts::compression(DeviceOrdinal device) {
-  const auto value = attribute(device, compression_supported);
-  return value ? std::optional(*value != 0) : std::nullopt;
+  return supports(device, compression_supported);
 }
 
 std::optional<std::uint64_t> Facts::persisting_l2_cache_size(DeviceOrdinal device) {

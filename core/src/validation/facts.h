@@ -32,6 +32,7 @@ class Facts {
 
  private:
   Bytes ask_granularity();
+  [[nodiscard]] std::optional<bool> supports(DeviceOrdinal device, std::int32_t number);
   [[nodiscard]] std::optional<std::int32_t> attribute(DeviceOrdinal device, std::int32_t number);
 
   Driver& target_;

@@ -87,6 +87,27 @@ TESSERA_FOLLOW(event_destroy) {
   }
 }
 
+TESSERA_FOLLOW(mem_alloc) {
+  static_cast<void>(objects);
+  static_cast<void>(by);
+  if (answer) {
+    work.renew(AddressRange(*answer, request));
+  }
+}
+TESSERA_FOLLOW(mem_alloc_pitch) {
+  static_cast<void>(objects);
+  static_cast<void>(by);
+  if (answer) {
+    work.renew(AddressRange(answer->address, answer->pitch * request.height));
+  }
+}
+TESSERA_FOLLOW(mem_alloc_async) {
+  if (answer && !answer->is_null()) {
+    work.allocate(runs_in(objects, request.stream), request.stream,
+                  AddressRange(*answer, request.size), by);
+  }
+}
+
 // From pageable memory the call returns when the bytes are staged, and the device may still be
 // copying [documented: "API synchronization behavior"; h200: an unmap right after it lost the
 // contexts]. What the layer did not see mem_host_alloc give counts as pageable.

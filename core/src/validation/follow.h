@@ -56,6 +56,9 @@ void follow(layers::CallTag<call>, const LiveObjects&, WorkTracker&, const MadeB
               const MadeBy& by, const CallTypes<Call::method>::Request& request,            \
               const CallTypes<Call::method>::Answer& answer)
 
+TESSERA_FOLLOW(mem_alloc);
+TESSERA_FOLLOW(mem_alloc_pitch);
+TESSERA_FOLLOW(mem_alloc_async);
 TESSERA_FOLLOW(stream_create);
 TESSERA_FOLLOW(stream_destroy);
 TESSERA_FOLLOW(stream_wait_event);

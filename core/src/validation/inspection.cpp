@@ -67,6 +67,20 @@ const LiveHandle* Inspection::usable(AllocationHandle handle, Wants wants) {
   return found;
 }
 
+std::optional<DeviceAddress> Inspection::first_unknown(AddressRange range) const {
+  DeviceAddress next = range.begin();
+  while (next < range.end()) {
+    if (const LiveMapping* mapping = objects.mapping_at(next)) {
+      next = mapping->range.end();
+    } else if (const LiveAllocation* other = objects.allocation_at(next)) {
+      next = other->range.end();
+    } else {
+      return next;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<DeviceOrdinal> Inspection::device_of(ContextHandle context) const {
   const LiveContext* found = objects.context(context);
   return found == nullptr ? std::nullopt : std::optional(found->device);

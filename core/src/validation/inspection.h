@@ -79,6 +79,8 @@ class Inspection {
   // report. A handle without a reference is reported and given.
   enum class Wants : std::uint8_t { memory, multicast, either };
   const LiveHandle* usable(AllocationHandle handle, Wants wants);
+  // The first address of the range where the layer knows of nothing.
+  [[nodiscard]] std::optional<DeviceAddress> first_unknown(AddressRange range) const;
   // The device of the context in which a stream's work runs; nothing where it is not known.
   std::optional<DeviceOrdinal> device_of(ContextHandle context) const;
 

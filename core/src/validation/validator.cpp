@@ -87,6 +87,34 @@ void Validator::know_current_context(LiveObjects& objects, validation::Inspectio
   }
 }
 
+void Validator::explain_loss(validation::Inspection& look) const {
+  for (const validation::PendingWork& work : work_.pending()) {
+    if (work.is_allocation) {
+      continue;
+    }
+    if (const auto unknown = look.first_unknown(work.range)) {
+      look.report(RuleId::lost_by_unknown_memory, {unknown->value(), work.queued.call_number},
+                  work.queued);
+      return;
+    }
+    const DeviceAddress address = work.range.begin();
+    const LiveAllocation* memory = look.objects.allocation_at(address);
+    const auto device = look.device_of(work_.context_of(work));
+    // Copies go between any two devices.
+    const bool is_by_device = work.queued.call == Call::launch_touch ||
+                              work.queued.call == Call::memset_d8 ||
+                              work.queued.call == Call::memset_d8_async;
+    if (is_by_device && device && memory != nullptr &&
+        memory->device.value_or(*device) != *device) {
+      look.report(
+          RuleId::lost_by_peer_memory,
+          {address.value(), work.queued.call_number, validation::number(memory->device->value())},
+          work.queued);
+      return;
+    }
+  }
+}
+
 LeakReport Validator::check_leaks() {
   std::vector<Finding> findings;
   LeakReport report;

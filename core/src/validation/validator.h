@@ -42,6 +42,10 @@ class Validator {
   void know_current_context(LiveObjects& objects, validation::Inspection& look,
                             validation::ContextNeed need);
 
+  // What was queued where no memory is known of, or on another device's: nothing can be said of it
+  // before, for the memory, or the access to it, may have come another way.
+  void explain_loss(validation::Inspection& look) const;
+
   const ValidationOptions options_;
   validation::RuleSet ignored_;
   mutable Ledger ledger_;
@@ -105,7 +109,10 @@ typename CallTypes<call>::Answer Validator::run(const typename CallTypes<call>::
   }
 
   // An injected error says nothing about the program.
-  if (!answer && findings.empty() && answer.error().origin != Origin::injected) {
+  const bool is_refused_by_driver = !answer && answer.error().origin != Origin::injected;
+  if (is_refused_by_driver && means_contexts_lost(answer.error().code)) {
+    explain_loss(look);
+  } else if (is_refused_by_driver && findings.empty()) {
     if (answer.error().code == ErrorCode::not_initialized) {
       look.report(RuleId::not_initialized);
     } else {

@@ -1,6 +1,7 @@
 #include "validation/work_tracker.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tessera::validation {
 namespace {
@@ -22,18 +23,27 @@ std::size_t WorkTracker::new_stream(const Stream& stream) {
   return streams_.size() - 1;
 }
 
-std::size_t WorkTracker::index_of(ContextHandle context, StreamHandle stream) {
+WorkTracker::Key WorkTracker::key_of(ContextHandle context, StreamHandle stream) noexcept {
+  if (!is_implicit(stream)) {
+    return {ContextHandle(), stream};
+  }
+  return {context, stream == per_thread_stream ? stream : StreamHandle()};
+}
+
+WorkTracker::Stream WorkTracker::first_seen(ContextHandle context, StreamHandle stream) const {
   const bool is_legacy = is_implicit(stream) && stream != per_thread_stream;
-  const Key key = is_implicit(stream) ? Key(context, is_legacy ? StreamHandle() : stream)
-                                      : Key(ContextHandle(), stream);
-  const auto [found, is_new] = indices_.try_emplace(key, 0);
+  return {.context = context,
+          .is_open = true,
+          .is_default = is_legacy,
+          .is_blocking = !is_legacy,
+          .last = last_ticket_,
+          .done = last_ticket_};
+}
+
+std::size_t WorkTracker::index_of(ContextHandle context, StreamHandle stream) {
+  const auto [found, is_new] = indices_.try_emplace(key_of(context, stream), 0);
   if (is_new) {
-    found->second = new_stream({.context = context,
-                                .is_open = true,
-                                .is_default = is_legacy,
-                                .is_blocking = !is_legacy,
-                                .last = last_ticket_,
-                                .done = last_ticket_});
+    found->second = new_stream(first_seen(context, stream));
   }
   return found->second;
 }
@@ -71,44 +81,96 @@ void WorkTracker::join(Clock& clock, const Clock& other) const {
 }
 
 // What is queued in a blocking stream waits for the default one, and the other way round.
-void WorkTracker::wait_for_neighbours(std::size_t index) {
-  Stream& stream = streams_[index];
+void WorkTracker::join_neighbours(Clock& clock, const Stream& stream) const {
   if (!stream.is_default && !stream.is_blocking) {
     return;
   }
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const Stream& other = streams_[i];
     const bool is_neighbour = stream.is_default ? other.is_blocking : other.is_default;
-    if (i != index && is_neighbour && other.context == stream.context && other.last > other.done) {
-      join(stream.waits_for, other.waits_for);
-      join(stream.waits_for, {{i, other.last}});
+    if (is_neighbour && other.context == stream.context && other.last > other.done) {
+      join(clock, other.waits_for);
+      join(clock, {{i, other.last}});
     }
   }
 }
 
+WorkTracker::Clock WorkTracker::order_of(ContextHandle context, StreamHandle stream) const {
+  Clock clock;
+  const auto found = indices_.find(key_of(context, stream));
+  if (found == indices_.end()) {
+    join_neighbours(clock, first_seen(context, stream));
+    return clock;
+  }
+  const Stream& known = streams_[found->second];
+  clock = known.waits_for;
+  join(clock, {{found->second, known.last}});
+  join_neighbours(clock, known);
+  return clock;
+}
+
 void WorkTracker::enqueue(ContextHandle context, StreamHandle stream, AddressRange range,
                           const MadeBy& queued) {
-  const std::size_t index = index_of(context, stream);
-  wait_for_neighbours(index);
-  streams_[index].last = ++last_ticket_;
-  if (range.is_empty()) {
+  add({.range = range, .stream = index_of(context, stream), .queued = queued});
+}
+
+void WorkTracker::renew(AddressRange range) {
+  std::erase_if(pending_, [&](const PendingWork& work) { return work.range.intersects(range); });
+}
+
+void WorkTracker::allocate(ContextHandle context, StreamHandle stream, AddressRange range,
+                           const MadeBy& queued) {
+  renew(range);
+  add({.range = range,
+       .stream = index_of(context, stream),
+       .queued = queued,
+       .is_allocation = true});
+}
+
+void WorkTracker::add(PendingWork work) {
+  Stream& stream = streams_[work.stream];
+  join_neighbours(stream.waits_for, stream);
+  stream.last = ++last_ticket_;
+  work.ticket = last_ticket_;
+  if (work.range.is_empty()) {
     return;
   }
-  if (!pending_.empty() && pending_.back().stream == index && pending_.back().range == range) {
-    pending_.back().ticket = last_ticket_;
-    pending_.back().queued = queued;
+  // The same again.
+  if (!pending_.empty() && pending_.back().stream == work.stream &&
+      pending_.back().range == work.range && !pending_.back().is_allocation) {
+    pending_.back() = work;
     return;
   }
   if (pending_.size() == pending_max) {
     pending_.erase(pending_.begin(), pending_.begin() + pending_max / 2);
   }
-  pending_.push_back({range, index, last_ticket_, queued});
+  pending_.push_back(work);
+}
+
+const PendingWork* WorkTracker::unordered(ContextHandle context, StreamHandle stream,
+                                          AddressRange range) const {
+  std::optional<Clock> order;
+  for (const PendingWork& work : pending_) {
+    if (!work.range.intersects(range)) {
+      continue;
+    }
+    if (!order) {
+      order = order_of(context, stream);
+    }
+    const bool is_before = std::any_of(order->begin(), order->end(), [&work](const auto& entry) {
+      return entry.first == work.stream && entry.second >= work.ticket;
+    });
+    if (!is_before) {
+      return &work;
+    }
+  }
+  return nullptr;
 }
 
 WorkTracker::Clock WorkTracker::clock_of(ContextHandle context, StreamHandle stream) {
   const std::size_t index = index_of(context, stream);
   if (streams_[index].is_default) {
-    wait_for_neighbours(index);
+    return order_of(context, stream);
   }
   Clock clock = streams_[index].waits_for;
   join(clock, {{index, streams_[index].last}});

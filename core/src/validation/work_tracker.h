@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ struct PendingWork {
   std::size_t stream = 0;
   std::uint64_t ticket = 0;
   MadeBy queued;
+  bool is_allocation = false;  // mem_alloc_async: the memory is there from then on
 };
 
 class WorkTracker {
@@ -36,6 +38,11 @@ class WorkTracker {
   void remove_stream(StreamHandle stream);
   void enqueue(ContextHandle context, StreamHandle stream, AddressRange range,
                const MadeBy& queued);
+  // The range is new memory: what was queued for it before used other memory.
+  void renew(AddressRange range);
+  // New memory that the stream's later work may use.
+  void allocate(ContextHandle context, StreamHandle stream, AddressRange range,
+                const MadeBy& queued);
 
   // What is known to be done once a stream, or all of a context, was synchronized; to be taken
   // before that call is made.
@@ -49,6 +56,16 @@ class WorkTracker {
   void forget_context(ContextHandle context);  // destroyed: its work has ended
   void forget_all();                           // a fault has ended everything
 
+  // What touches the range, or allocated it, and that later work of the stream does not wait for;
+  // null if there is none.
+  [[nodiscard]] const PendingWork* unordered(ContextHandle context, StreamHandle stream,
+                                             AddressRange range) const;
+
+  // All that may still run, in the order in which it was queued.
+  [[nodiscard]] std::span<const PendingWork> pending() const noexcept { return pending_; }
+  [[nodiscard]] ContextHandle context_of(const PendingWork& work) const {
+    return streams_[work.stream].context;
+  }
   // Work that may still run and touches the range; null if there is none.
   [[nodiscard]] const PendingWork* in_flight(AddressRange range) const {
     return in_flight(range, [](ContextHandle) { return true; });
@@ -57,7 +74,7 @@ class WorkTracker {
   template <class IsMeant>
   [[nodiscard]] const PendingWork* in_flight(AddressRange range, const IsMeant& is_meant) const {
     for (const PendingWork& work : pending_) {
-      if (work.range.intersects(range) && is_meant(streams_[work.stream].context)) {
+      if (!work.is_allocation && work.range.intersects(range) && is_meant(context_of(work))) {
         return &work;
       }
     }
@@ -76,10 +93,16 @@ class WorkTracker {
   };
   using Key = std::pair<ContextHandle, StreamHandle>;
 
+  static Key key_of(ContextHandle context, StreamHandle stream) noexcept;
+  // One that the books have not seen made.
+  [[nodiscard]] Stream first_seen(ContextHandle context, StreamHandle stream) const;
   std::size_t index_of(ContextHandle context, StreamHandle stream);
   std::size_t new_stream(const Stream& stream);
   void join(Clock& clock, const Clock& other) const;
-  void wait_for_neighbours(std::size_t index);
+  void join_neighbours(Clock& clock, const Stream& stream) const;
+  // What work that is queued in the stream now waits for.
+  [[nodiscard]] Clock order_of(ContextHandle context, StreamHandle stream) const;
+  void add(PendingWork work);
   void drop_done();
 
   std::vector<Stream> streams_;

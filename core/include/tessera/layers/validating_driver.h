@@ -9,7 +9,8 @@
 //   EXPECT_TRUE(driver.findings().empty());
 //
 // It knows what went through it: a finding is about that, never about memory, streams or contexts
-// that came another way. A correct program has none. Once and when needed it asks the target for
+// that came another way. (Once contexts are lost, it names queued work whose memory it doesn't
+// know: the likely reason.) A correct program has none. Once and when needed it asks the target for
 // granularity, devices, peers and a thread's current context; nothing on each call.
 //
 // Any thread may call it. Calls that don't wait are made one at a time, as the driver makes them
